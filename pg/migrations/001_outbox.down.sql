@@ -1,0 +1,2 @@
+-- Drops every event that was ever recorded.
+drop table postbus.events;
