@@ -1,0 +1,5 @@
+package jobstest
+
+func lackCase(lacking Capability) Case {
+	return Case{Topic: "lacks", Name: string(lacking), run: func(*env) {}}
+}
