@@ -1,0 +1,2 @@
+// Package events breaks the rules about calls.
+package events

@@ -1,0 +1,2 @@
+// Package eventsql has a page of its own beside what is generated.
+package eventsql

@@ -1,0 +1,2 @@
+// Package stray has no row in the table of arrows.
+package stray // want arrows

@@ -1,0 +1,2 @@
+// Package ops is clean.
+package ops

@@ -1,0 +1,2 @@
+// Package panel is clean.
+package panel

@@ -1,0 +1,2 @@
+-- Drops every event.
+drop table postbus.events;

@@ -1,0 +1,2 @@
+-- The outbox.
+create table postbus.events (id uuid);

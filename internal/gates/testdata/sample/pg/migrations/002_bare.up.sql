@@ -1,0 +1,1 @@
+create table postbus.bare (id uuid);

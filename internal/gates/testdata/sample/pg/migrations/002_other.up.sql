@@ -1,0 +1,1 @@
+-- Takes the number of another.

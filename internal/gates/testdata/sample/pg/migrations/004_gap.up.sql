@@ -1,0 +1,1 @@
+-- Comes after a gap.

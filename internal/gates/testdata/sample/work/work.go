@@ -1,0 +1,7 @@
+package work // want docgo
+
+import (
+	_ "github.com/danielgtaylor/huma/v2"      // want pulls
+	_ "github.com/postbus/postbus/jobs/river" // want arrows pulls
+	_ "github.com/postbus/postbus/webhooks"   // want arrows pulls
+)

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Runs every test of every module with the race detector; go test prints the time of each package. Arguments go to
+# go test in place of ./... and TESTFLAGS before them: TESTFLAGS='-run Relay -v' scripts/test.sh ./events
+. "$(dirname "$0")/lib.sh"
+
+race=(-race)
+if ! has_cc; then
+	echo "############ NO C COMPILER: THE TESTS RUN WITHOUT THE RACE DETECTOR ############" >&2
+	race=()
+fi
+packages=("$@")
+dirs=(.)
+if [ $# -eq 0 ]; then
+	packages=(./...)
+	mapfile -t dirs < <(modules)
+fi
+failed=()
+for dir in "${dirs[@]}"; do
+	start="$(date +%s%N)"
+	echo "== module $dir: go test ${race[*]} ${packages[*]}"
+	# shellcheck disable=SC2086 # TESTFLAGS is a list.
+	(cd "$dir" && go test "${race[@]}" -count=1 -timeout 15m ${TESTFLAGS:-} "${packages[@]}") || failed+=("$dir")
+	echo "== module $dir: $(seconds "$start")"
+done
+if [ ${#failed[@]} -gt 0 ]; then
+	echo "tests failed in: ${failed[*]}" >&2
+	exit 1
+fi
