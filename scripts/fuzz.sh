@@ -3,14 +3,21 @@
 # under its package's testdata/fuzz: commit it with the repair.
 . "$(dirname "$0")/lib.sh"
 
-failed=0 count=0
-for dir in $(modules); do
-	while IFS=: read -r file name; do
+# fuzz_tests prints the folder and name of every fuzz test of the module in the current folder.
+fuzz_tests() {
+	local dir
+	go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./... | while read -r dir; do
+		sed -nE "s|^func (Fuzz[A-Za-z0-9_]*)\(.*|$dir \1|p" "$dir"/*_test.go
+	done
+}
+
+count=0 failed=0
+for module in $(modules); do
+	while read -r dir name; do
 		count=$((count + 1))
-		echo "== $dir/${file#./}: $name"
-		(cd "$dir" && go test -run '^$' -fuzz "^$name\$" -fuzztime "${FUZZTIME:-30s}" "./$(dirname "$file")") || failed=1
-	done < <(cd "$dir" && go list -f '{{$d := .Dir}}{{range .TestGoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{range .XTestGoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}' ./... |
-		sed '/^$/d' | xargs -r grep -Ho '^func Fuzz[A-Za-z0-9_]*(' | sed "s|^$(cd "$dir" && pwd)/||; s|:func |:|; s|($||" )
+		echo "== ${dir#"$PWD"/}: $name"
+		(cd "$dir" && go test -run '^$' -fuzz "^$name\$" -fuzztime "${FUZZTIME:-30s}" .) || failed=1
+	done < <(cd "$module" && fuzz_tests)
 done
 echo "fuzz tests run: $count"
 exit $failed
