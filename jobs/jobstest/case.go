@@ -22,7 +22,12 @@ func (c Case) ID() string { return c.Topic + "/" + c.Name }
 
 // Cases lists the whole suite by topic.
 func Cases() []Case {
-	return slices.Concat(enqueueCases(), payloadCases())
+	return slices.Concat(
+		enqueueCases(), payloadCases(), transactionCases(), scheduleCases(), uniqueCases(),
+		retryCases(), snoozeCases(), discardCases(), panicCases(), timeoutCases(), cancelCases(),
+		isolationCases(), waitCases(), stopCases(), rescueCases(),
+		inspectCases(), bulkCases(), pauseCases(), periodicCases(),
+	)
 }
 
 // Run checks an adapter against the whole contract.

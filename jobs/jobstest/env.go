@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,6 +26,9 @@ type env struct {
 	ctx  context.Context // of the case; ends with its cleanups
 	over chan struct{}   // closed when the case is over: handlers that still block go home
 	made int             // instances so far
+	busy sync.WaitGroup  // what runs aside
+
+	bystander *instance // made by pass
 }
 
 func newEnv(t testing.TB, h Harness) *env {
@@ -32,7 +36,9 @@ func newEnv(t testing.TB, h Harness) *env {
 	if h.Patience == 0 {
 		h.Patience = defaultPatience
 	}
-	return &env{TB: t, h: h, pool: h.Database(t), ctx: t.Context(), over: make(chan struct{})}
+	e := &env{TB: t, h: h, pool: h.Database(t), ctx: t.Context(), over: make(chan struct{})}
+	t.Cleanup(e.busy.Wait)
+	return e
 }
 
 // tryNew makes an instance that need not be possible.
@@ -134,6 +140,28 @@ func (e *env) eventually(cond func() (ok bool, why string)) {
 	wait.Eventually(e, e.h.Patience, cond)
 }
 
+// tick is the pause between two looks.
+func (e *env) tick() {
+	e.Helper()
+	const pause = 20 * time.Millisecond
+	select {
+	case <-time.After(pause):
+	case <-e.ctx.Done():
+		e.Fatalf("the case was ended: %v", e.ctx.Err())
+	}
+}
+
+// pass gives the adapter the time that jobs take from beginning to end, on an instance that the case does not look at.
+func (e *env) pass() {
+	e.Helper()
+	if e.bystander == nil {
+		e.bystander = e.start(Spec{App: "bystander", Kinds: []jobs.Kind{e.probe(nil).kind("bystander")}})
+	}
+	for n := range 3 {
+		e.ends(e.bystander, e.enqueue(e.bystander, "bystander", number(n)), jobs.Completed)
+	}
+}
+
 // reaches waits until the job is in one of the states, and fails as soon as it is final in another.
 func (e *env) reaches(i *instance, id jobs.JobID, states ...jobs.State) jobs.Job {
 	e.Helper()
@@ -179,10 +207,19 @@ func (e *env) in(fn func(tx pgx.Tx) bool) {
 // now is the database's time.
 func (e *env) now() time.Time {
 	e.Helper()
-	var now time.Time
-	e.ok(e.pool.QueryRow(e.ctx, `select clock_timestamp()`).Scan(&now), "ask for the time")
+	now, err := e.clock(e.ctx)
+	e.ok(err, "ask for the time")
 	return now
 }
+
+// clock is now for a handler, which must not fail the case.
+func (e *env) clock(ctx context.Context) (now time.Time, err error) {
+	err = e.pool.QueryRow(ctx, `select clock_timestamp()`).Scan(&now)
+	return now, err
+}
+
+// aside runs fn beside the case, which does not end before fn has: fn must end by the end of the case or of the instances.
+func (e *env) aside(fn func()) { e.busy.Go(fn) }
 
 func errorsOf(job jobs.Job) string {
 	texts, _ := json.Marshal(job.Errors)
