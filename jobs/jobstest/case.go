@@ -42,9 +42,10 @@ func Run(t *testing.T, h Harness) {
 		})
 	}
 	for _, lacking := range h.Lacks {
-		t.Run("lacks/"+string(lacking), func(t *testing.T) {
+		c := Lacking(lacking)
+		t.Run(c.ID(), func(t *testing.T) {
 			t.Parallel()
-			lackCase(lacking).Check(t, h)
+			c.Check(t, h)
 		})
 	}
 }

@@ -3,6 +3,7 @@ package jobstest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/postbus/postbus/internal/wait"
 	"github.com/postbus/postbus/jobs"
+	"github.com/postbus/postbus/pg"
 )
 
 const defaultPatience = 10 * time.Second
@@ -193,13 +195,13 @@ func (e *env) endsAll(i *instance, ids []jobs.JobID, state jobs.State) {
 // in runs fn in a transaction of the case's own and commits it, or rolls it back where fn answers false.
 func (e *env) in(fn func(tx pgx.Tx) bool) {
 	e.Helper()
-	err := pgx.BeginFunc(e.ctx, e.pool, func(tx pgx.Tx) error {
+	err := pg.InTx(e.ctx, e.pool, func(_ context.Context, tx pgx.Tx) error {
 		if !fn(tx) {
 			return errRolledBack
 		}
 		return nil
 	})
-	if err != nil && !isRolledBack(err) {
+	if err != nil && !errors.Is(err, errRolledBack) {
 		e.Fatalf("transaction: %v", err)
 	}
 }

@@ -9,8 +9,13 @@ import (
 	"github.com/postbus/postbus/jobs"
 )
 
-// lackCase checks that asking for what an adapter lacks fails cleanly.
-func lackCase(lacking Capability) Case {
+// Capabilities lists everything that an adapter may lack.
+func Capabilities() []Capability {
+	return []Capability{CancelRunning, FilterArgs, PauseQueues, Periodics, UniqueByArgs}
+}
+
+// Lacking is the case that checks that asking for what an adapter lacks fails cleanly.
+func Lacking(lacking Capability) Case {
 	check := map[Capability]func(e *env){
 		CancelRunning: lacksCancelRunning,
 		FilterArgs:    lacksFilterArgs,

@@ -12,8 +12,6 @@ import (
 
 var errRolledBack = errors.New("rolled back on purpose")
 
-func isRolledBack(err error) bool { return errors.Is(err, errRolledBack) }
-
 // run is one run of a probe's handler.
 type run struct {
 	N    int // 1 for the probe's first run
