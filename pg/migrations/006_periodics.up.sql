@@ -5,6 +5,7 @@ create table postbus.periodics (
     name text collate "C" not null,
     schedule text not null,
     paused_at timestamptz,
+    since timestamptz not null default clock_timestamp(), -- ticks up to here do not run
     seen_at timestamptz not null default clock_timestamp(),
     constraint periodics_pkey primary key (app, name)
 );

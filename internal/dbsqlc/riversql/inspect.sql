@@ -1,0 +1,261 @@
+-- name: ListJobs :many
+-- Newest first. Conditions that are not asked for are folded away: the statement is planned with its values.
+-- River's "available" holds jobs that may run now and those that wait a few seconds for their next attempt: the latter
+-- have errors and a due time in the future, and count as retryable.
+select
+    j.id, j.kind, j.queue, j.state::text as state, j.args, j.metadata, j.attempt, j.max_attempts, j.created_at,
+    j.scheduled_at, j.attempted_at, j.finalized_at, j.errors,
+    coalesce(j.attempted_by[cardinality(j.attempted_by)], '')::text as instance,
+    coalesce(j.state = 'available' and cardinality(j.errors) > 0 and j.scheduled_at > clock_timestamp(), false)::boolean as waits
+from postbus.river_job as j
+where (cardinality(sqlc.arg(ids)::bigint[]) = 0 or j.id = any(sqlc.arg(ids)::bigint[]))
+    and (cardinality(sqlc.arg(kinds)::text[]) = 0 or j.kind = any(sqlc.arg(kinds)::text[]))
+    and (cardinality(sqlc.arg(queues)::text[]) = 0 or j.queue = any(sqlc.arg(queues)::text[]))
+    and (cardinality(sqlc.arg(states)::text[]) = 0 or j.state = any(cast(sqlc.arg(states)::text[] as postbus.river_job_state[])))
+    and (
+        sqlc.arg(available)::text = 'any' or j.state <> 'available'
+        or (sqlc.arg(available)::text = 'waits') = coalesce(cardinality(j.errors) > 0 and j.scheduled_at > clock_timestamp(), false)
+    )
+    and (sqlc.arg(owner)::text = '' or (j.metadata ? 'owner' and j.metadata ->> 'owner' = sqlc.arg(owner)::text))
+    and (sqlc.arg(args)::text = '' or j.args @> nullif(sqlc.arg(args)::text, '')::jsonb)
+    and (sqlc.arg(after)::timestamptz = '0001-01-01 00:00:00+00'::timestamptz or j.created_at >= sqlc.arg(after)::timestamptz)
+    and (sqlc.arg(before)::timestamptz = '0001-01-01 00:00:00+00'::timestamptz or j.created_at < sqlc.arg(before)::timestamptz)
+    and (sqlc.arg(below)::bigint = 0 or j.id < sqlc.arg(below)::bigint)
+    and (not sqlc.arg(unacked)::boolean or (j.state = 'discarded' and not j.metadata ? 'acknowledged_at'))
+order by j.id desc
+limit sqlc.arg(most);
+
+-- name: ListJobIDs :many
+-- The ids of what ListJobs lists, and that the act has not asked for yet.
+select j.id
+from postbus.river_job as j
+where (cardinality(sqlc.arg(ids)::bigint[]) = 0 or j.id = any(sqlc.arg(ids)::bigint[]))
+    and (cardinality(sqlc.arg(kinds)::text[]) = 0 or j.kind = any(sqlc.arg(kinds)::text[]))
+    and (cardinality(sqlc.arg(queues)::text[]) = 0 or j.queue = any(sqlc.arg(queues)::text[]))
+    and (cardinality(sqlc.arg(states)::text[]) = 0 or j.state = any(cast(sqlc.arg(states)::text[] as postbus.river_job_state[])))
+    and (
+        sqlc.arg(available)::text = 'any' or j.state <> 'available'
+        or (sqlc.arg(available)::text = 'waits') = coalesce(cardinality(j.errors) > 0 and j.scheduled_at > clock_timestamp(), false)
+    )
+    and (sqlc.arg(owner)::text = '' or (j.metadata ? 'owner' and j.metadata ->> 'owner' = sqlc.arg(owner)::text))
+    and (sqlc.arg(args)::text = '' or j.args @> nullif(sqlc.arg(args)::text, '')::jsonb)
+    and (sqlc.arg(after)::timestamptz = '0001-01-01 00:00:00+00'::timestamptz or j.created_at >= sqlc.arg(after)::timestamptz)
+    and (sqlc.arg(before)::timestamptz = '0001-01-01 00:00:00+00'::timestamptz or j.created_at < sqlc.arg(before)::timestamptz)
+    and (sqlc.arg(below)::bigint = 0 or j.id < sqlc.arg(below)::bigint)
+    and (not sqlc.arg(unacked)::boolean or (j.state = 'discarded' and not j.metadata ? 'acknowledged_at'))
+    and (not sqlc.arg(unasked)::boolean or j.state <> 'running' or not j.metadata ? 'cancel_attempted_at')
+order by j.id desc
+limit sqlc.arg(most);
+
+-- name: JobState :one
+select
+    j.state::text as state,
+    coalesce(j.state = 'available' and cardinality(j.errors) > 0 and j.scheduled_at > clock_timestamp(), false)::boolean as waits
+from postbus.river_job as j
+where j.id = @id;
+
+-- name: UnfinishedJobs :many
+select j.id
+from postbus.river_job as j
+where j.id = any(@ids::bigint[]) and j.state not in ('completed', 'cancelled', 'discarded');
+
+-- name: RetryJobs :many
+-- Jobs that wait for an attempt or have ended run again now, with an attempt to spend and no memory of a cancel or an
+-- acknowledgement. Where another job has taken the unique key meanwhile, the job stays as it is.
+with held as (
+    select j.id, j.unique_key
+    from postbus.river_job as j
+    where j.id = any(@ids::bigint[])
+        and (
+            j.state in ('retryable', 'completed', 'cancelled', 'discarded')
+            or (j.state = 'available' and cardinality(j.errors) > 0 and j.scheduled_at > clock_timestamp())
+        )
+    order by j.id
+    for update
+),
+free as (
+    select held.id
+    from held
+    where held.unique_key is null
+        or (
+            not exists (
+                select from postbus.river_job as o
+                where o.unique_key = held.unique_key and o.id <> held.id
+                    and o.unique_key is not null and o.unique_states is not null
+                    and postbus.river_job_state_in_bitmask(o.unique_states, o.state)
+            )
+            and not exists (select from held as h where h.unique_key = held.unique_key and h.id > held.id)
+        )
+),
+retried as (
+    update postbus.river_job as j
+    set
+        state = 'available',
+        scheduled_at = clock_timestamp(),
+        finalized_at = null,
+        max_attempts = greatest(j.max_attempts, j.attempt + 1),
+        metadata = j.metadata - 'cancel_attempted_at' - 'acknowledged_at'
+    from free
+    where j.id = free.id
+    returning j.id, j.queue
+),
+told as (
+    select pg_notify('postbus.river_insert', json_build_object('queue', woken.queue)::text)
+    from (select distinct retried.queue from retried) as woken
+)
+select retried.id
+from retried
+cross join (select count(*) as n from told) as notified;
+
+-- name: CancelJobs :many
+-- Ends what does not run; marks what runs and tells its producer, which cancels the context.
+with held as (
+    select j.id, j.queue, (j.state = 'running')::boolean as runs
+    from postbus.river_job as j
+    where j.id = any(@ids::bigint[]) and j.state not in ('completed', 'cancelled')
+    order by j.id
+    for update
+),
+cancelled as (
+    update postbus.river_job as j
+    set
+        state = case when held.runs then j.state else 'cancelled' end,
+        finalized_at = case when held.runs then null else clock_timestamp() end,
+        metadata = j.metadata || jsonb_build_object('cancel_attempted_at', clock_timestamp())
+    from held
+    where j.id = held.id and not (held.runs and j.metadata ? 'cancel_attempted_at')
+    returning j.id, j.queue, held.runs
+),
+told as (
+    select case
+        when held.runs
+        then pg_notify('postbus.river_control',
+            json_build_object('action', 'cancel', 'job_id', held.id, 'queue', held.queue)::text)
+        else pg_notify('postbus_settled', held.id::text)
+    end
+    from held
+)
+select cancelled.id
+from cancelled
+cross join (select count(*) as n from told) as notified;
+
+-- name: AcknowledgeJob :execrows
+-- The first acknowledgement stands.
+update postbus.river_job as j
+set metadata = jsonb_build_object('acknowledged_at', clock_timestamp()) || j.metadata
+where j.id = @id and j.state = 'discarded';
+
+-- name: CountOpen :many
+-- Unfinished and discarded jobs per kind and state, each counted up to @most. Kinds are found by skipping through the index.
+with recursive kinds as (
+    (
+        select j.kind
+        from postbus.river_job as j
+        where j.state in ('available', 'discarded', 'pending', 'retryable', 'running', 'scheduled')
+            and (@kind::text = '' or j.kind = @kind::text)
+        order by j.kind
+        limit 1
+    )
+    union all
+    select (
+        select j.kind
+        from postbus.river_job as j
+        where j.state in ('available', 'discarded', 'pending', 'retryable', 'running', 'scheduled')
+            and j.kind > k.kind
+        order by j.kind
+        limit 1
+    )
+    from kinds as k
+    where k.kind is not null and @kind::text = ''
+)
+select k.kind::text as kind, s.state::text as state, c.n::bigint as n, c.waits::bigint as waits
+from kinds as k
+cross join (
+    select unnest(array['available', 'discarded', 'pending', 'retryable', 'running', 'scheduled']) as state
+) as s
+cross join lateral (
+    select
+        count(*) as n,
+        count(*) filter (where m.has_errors and m.scheduled_at > clock_timestamp()) as waits
+    from (
+        select (cardinality(j.errors) > 0) as has_errors, j.scheduled_at
+        from postbus.river_job as j
+        where j.kind = k.kind and j.state = s.state::postbus.river_job_state
+            and j.state in ('available', 'discarded', 'pending', 'retryable', 'running', 'scheduled')
+        limit @most
+    ) as m
+) as c
+where k.kind is not null and c.n > 0;
+
+-- name: CountFinished :many
+-- Finished jobs of every kind, counted up to @most.
+select s.state::text as state, c.n::bigint as n
+from (select unnest(array['completed', 'cancelled']) as state) as s
+cross join lateral (
+    select count(*) as n
+    from (
+        select from postbus.river_job as j
+        where j.state = s.state::postbus.river_job_state and j.finalized_at is not null
+        limit @most
+    ) as m
+) as c;
+
+-- name: EstimateFinished :many
+-- The planner's idea of the finished jobs, from the latest ANALYZE.
+select e.state::text as state, e.n::bigint as n
+from (
+    select
+        unnest(s.most_common_vals::text::text[]) as state,
+        unnest(s.most_common_freqs) * greatest(c.reltuples, 0) as n
+    from pg_catalog.pg_stats as s
+    inner join pg_catalog.pg_class as c on c.oid = 'postbus.river_job'::regclass
+    where s.schemaname = 'postbus' and s.tablename = 'river_job' and s.attname = 'state'
+) as e
+where e.state in ('completed', 'cancelled');
+
+-- name: SampleKind :many
+-- The states of a kind's newest jobs, @most at most.
+select m.state::text as state, count(*) as n
+from (
+    select j.state
+    from postbus.river_job as j
+    where j.kind = @kind
+    order by j.id desc
+    limit @most
+) as m
+group by m.state;
+
+-- name: EstimateKind :one
+-- The planner's idea of how many jobs a kind has.
+select coalesce(max(e.n), 0)::bigint as n
+from (
+    select
+        unnest(s.most_common_vals::text::text[]) as kind,
+        unnest(s.most_common_freqs) * greatest(c.reltuples, 0) as n
+    from pg_catalog.pg_stats as s
+    inner join pg_catalog.pg_class as c on c.oid = 'postbus.river_job'::regclass
+    where s.schemaname = 'postbus' and s.tablename = 'river_job' and s.attname = 'kind'
+) as e
+where e.kind = @kind::text;
+
+-- name: OldestPending :one
+-- When the job that waits longest for a worker could first have run.
+select min(o.scheduled_at)::timestamptz as scheduled_at
+from (
+    select j.scheduled_at
+    from postbus.river_job as j
+    where j.state = 'available' and j.scheduled_at <= clock_timestamp()
+        and (@kind::text = '' or j.kind = @kind::text)
+    order by j.scheduled_at
+    limit 1
+) as o
+having count(*) > 0;
+
+-- name: CountUnacked :one
+select count(*)
+from (
+    select from postbus.river_job as j
+    where j.state = 'discarded' and not j.metadata ? 'acknowledged_at'
+        and (@kind::text = '' or j.kind = @kind::text)
+    limit @most
+) as m;

@@ -1,0 +1,105 @@
+package river
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"github.com/riverqueue/river/riverdriver"
+)
+
+const (
+	schema       = "postbus"
+	insertTopic  = "river_insert"  // river/internal/notifier, NotificationTopicInsert
+	controlTopic = "river_control" // river/internal/notifier, NotificationTopicControl
+	earBuffer    = 1024
+)
+
+// ear is River's listener on the process's one LISTEN connection; River's own would take another. It also hears what the
+// process says to itself, which is all that it hears where LISTEN is not to be had. What does not fit its buffer is lost:
+// River polls.
+type ear struct {
+	hub    hub // nil: none
+	queues map[string]bool
+	heard  chan *riverdriver.Notification
+
+	mu   sync.Mutex
+	subs map[string]func()
+}
+
+var _ riverdriver.Listener = (*ear)(nil)
+
+func newEar(hub hub, queues map[string]int) *ear {
+	e := &ear{hub: hub, queues: map[string]bool{}, heard: make(chan *riverdriver.Notification, earBuffer), subs: map[string]func(){}}
+	for queue := range queues {
+		e.queues[storedQueue(queue)] = true
+	}
+	return e
+}
+
+// insert tells the producer of a queue that there is something to fetch, and reports whether there is such a producer.
+func (e *ear) insert(queue string) bool {
+	if !e.queues[queue] {
+		return false
+	}
+	payload, _ := json.Marshal(map[string]string{"queue": queue}) // strings always marshal
+	e.push(insertTopic, string(payload))
+	return true
+}
+
+// control tells the producer of a queue to pause or resume; saying it again changes nothing.
+func (e *ear) control(action, queue string) {
+	payload, _ := json.Marshal(map[string]string{"action": action, "queue": queue}) // strings always marshal
+	e.push(controlTopic, string(payload))
+}
+
+func (e *ear) push(topic, payload string) {
+	select {
+	case e.heard <- &riverdriver.Notification{Topic: topic, Payload: payload}:
+	default:
+	}
+}
+
+func (e *ear) Connect(context.Context) error { return nil }
+func (e *ear) Ping(context.Context) error    { return nil }
+func (e *ear) Schema() string                { return schema }
+func (e *ear) SetAfterConnectExec(string)    {}
+
+func (e *ear) Close(context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for topic, stop := range e.subs {
+		stop()
+		delete(e.subs, topic)
+	}
+	return nil
+}
+
+func (e *ear) Listen(_ context.Context, topic string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.hub == nil || e.subs[topic] != nil {
+		return nil
+	}
+	e.subs[topic] = e.hub.Subscribe(schema+"."+topic, func(payload string) { e.push(topic, payload) })
+	return nil
+}
+
+func (e *ear) Unlisten(_ context.Context, topic string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if stop, ok := e.subs[topic]; ok {
+		stop()
+		delete(e.subs, topic)
+	}
+	return nil
+}
+
+func (e *ear) WaitForNotification(ctx context.Context) (*riverdriver.Notification, error) {
+	select {
+	case n := <-e.heard:
+		return n, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

@@ -1,0 +1,54 @@
+package river
+
+import (
+	"slices"
+	"time"
+
+	"github.com/postbus/postbus/internal/dbsqlc/riversql"
+)
+
+// insert gathers the columns of one InsertJobs. Entries with the same unique key share a row: one statement cannot meet
+// its own insert as a conflict.
+type insert struct {
+	params riversql.InsertJobsParams
+	byKey  map[string]int
+	now    time.Time
+	ready  []string // queues with a job that may run now
+}
+
+func newInsert(size int) *insert {
+	return &insert{
+		byKey: map[string]int{},
+		now:   time.Now(),
+		params: riversql.InsertJobsParams{
+			Ords: make([]int32, 0, size), Kinds: make([]string, 0, size), Args: make([]string, 0, size),
+			Metadata: make([]string, 0, size), Queues: make([]string, 0, size), MaxAttempts: make([]int32, 0, size),
+			RunAts: make([]time.Time, 0, size), UniqueKeys: make([][]byte, 0, size), Wake: []string{},
+		},
+	}
+}
+
+// add answers the place of the job's row.
+func (i *insert) add(job newJob) int {
+	place := len(i.params.Ords)
+	if job.uniqueKey != nil {
+		if first, ok := i.byKey[string(job.uniqueKey)]; ok {
+			return first
+		}
+		i.byKey[string(job.uniqueKey)] = place
+	}
+	p := &i.params
+	p.Ords = append(p.Ords, int32(place))
+	p.Kinds = append(p.Kinds, job.kind)
+	p.Args = append(p.Args, job.args)
+	p.Metadata = append(p.Metadata, job.metadata)
+	p.Queues = append(p.Queues, job.queue)
+	p.MaxAttempts = append(p.MaxAttempts, int32(job.maxAttempts))
+	p.RunAts = append(p.RunAts, job.runAt)
+	p.UniqueKeys = append(p.UniqueKeys, job.uniqueKey)
+	// The clocks may differ: a job that is due by either may run now. The notification is a hint.
+	if !job.runAt.After(i.now.Add(time.Second)) && !slices.Contains(i.ready, job.queue) {
+		i.ready = append(i.ready, job.queue)
+	}
+	return place
+}

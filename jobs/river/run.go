@@ -1,0 +1,108 @@
+package river
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	riverqueue "github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/postbus/postbus/jobs"
+)
+
+var (
+	errTimeout   = errors.New("timed out")
+	errTakenBack = errors.New("the run exceeded its kind's timeout and was given to another")
+)
+
+// runner runs handlers. It is River's outermost middleware and never calls the next: args are not decoded by River,
+// and what River would record is left out by the pilot.
+type runner struct {
+	riverqueue.MiddlewareDefaults
+	kinds   map[string]*kind
+	flights *flights
+	settler *settler
+	trace   func(ctx context.Context, traceparent string) context.Context
+	log     *slog.Logger
+}
+
+var _ rivertype.WorkerMiddleware = (*runner)(nil)
+
+// Work runs one job and hands its outcome to the settler, whatever the handler does.
+func (r *runner) Work(ctx context.Context, row *rivertype.JobRow, _ func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	run := r.flights.begin(row, cancel)
+	defer cancel(nil)
+
+	ended := outcome{runKey: run.runKey, attempt: row.Attempt}
+	defer func() { // also where the handler ends its goroutine
+		r.flights.returned(run)
+		r.settler.add(ended)
+	}()
+	k, ok := r.kinds[row.Kind]
+	if !ok { // the pilot fetches declared kinds only
+		ended.verdict, ended.err, ended.wait = failed, "kind "+row.Kind+" is not declared here", jobs.DefaultBackoff(row.Attempt)
+		return nil
+	}
+	ended.receipt = k.Receipt
+	ended.verdict, ended.err = failed, "the handler ended its goroutine"
+	ended.wait = k.Backoff(row.Attempt)
+	r.call(ctx, k, row, &ended)
+	return nil
+}
+
+// call runs the handler and notes how it ended.
+func (r *runner) call(ctx context.Context, k *kind, row *rivertype.JobRow, ended *outcome) {
+	defer func() {
+		if value := recover(); value != nil {
+			ended.verdict, ended.err, ended.trace = failed, fmt.Sprintf("panic: %v", value), string(debug.Stack())
+			r.log.ErrorContext(ctx, "handler panicked", "job", row.ID, "kind", k.Name, "attempt", row.Attempt,
+				"panic", value, "stack", ended.trace)
+		}
+	}()
+	args, meta := json.RawMessage(row.EncodedArgs), metadata{}
+	if len(row.Metadata) > len("{}") {
+		_ = json.Unmarshal(row.Metadata, &meta) // what is foreign in it is not ours to refuse
+	}
+	if meta.Args != "" {
+		args = json.RawMessage(meta.Args)
+	}
+	if r.trace != nil && meta.Trace != "" {
+		ctx = r.trace(ctx, meta.Trace)
+	}
+	if k.Timeout > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, k.Timeout, errTimeout)
+		defer stop()
+	}
+	r.judge(ctx, k, row, k.Handle(ctx, args), ended)
+}
+
+// judge decides what a handler's answer means. Whether attempts are left, and whether a cancel was asked for, is decided
+// where the outcome is recorded.
+func (r *runner) judge(ctx context.Context, k *kind, row *rivertype.JobRow, err error, ended *outcome) {
+	cause := context.Cause(ctx)
+	snooze, snoozed := jobs.SnoozedFor(err)
+	switch {
+	case err == nil:
+		ended.verdict, ended.err = completed, ""
+	case jobs.IsDiscard(err):
+		ended.verdict, ended.err = discarded, err.Error()
+	case snoozed:
+		ended.verdict, ended.err, ended.wait = snoozing, "", snooze
+	case cause == nil, errors.Is(cause, errTakenBack):
+		ended.verdict, ended.err = failed, err.Error()
+	case errors.Is(cause, errTimeout):
+		ended.verdict, ended.err = failed, fmt.Sprintf("timed out after %s: %v", k.Timeout, err)
+	case errors.Is(cause, riverqueue.ErrJobCancelledRemotely):
+		ended.verdict, ended.err = cancelled, err.Error()
+	default: // the process stops
+		ended.verdict, ended.err = interrupted, ""
+	}
+	r.log.DebugContext(ctx, "job ran", "job", row.ID, "kind", k.Name, "attempt", row.Attempt,
+		"verdict", ended.verdict, "error", ended.err)
+}

@@ -1,0 +1,278 @@
+package river
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	riverqueue "github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/postbus/postbus/internal/dbsqlc/riversql"
+	"github.com/postbus/postbus/internal/instance"
+	"github.com/postbus/postbus/jobs"
+)
+
+const (
+	// never is beyond what River's rescuer waits for; the pilot has nothing to rescue anyhow.
+	never = 100 * 365 * day
+	// Handlers that ignore the end of their context are given up after this, and their jobs given back.
+	giveUpAfter = 5 * time.Second
+	// flushTimeout bounds the last records of a Stop whose ctx has ended.
+	flushTimeout = 5 * time.Second
+)
+
+// Runtime runs jobs on River. It is made by New.
+type Runtime struct {
+	cfg       Config
+	pool      *pgxpool.Pool
+	kinds     map[string]*kind
+	queues    map[string]int
+	self      *instance.Instance
+	ownsSelf  bool
+	enqueuer  *enqueuer
+	inspector *inspector
+	waiters   *waiters
+	waker     *waker
+	flights   *flights
+	settler   *settler
+	reaper    *reaper
+	clock     *clock
+	client    *riverqueue.Client[pgx.Tx] // nil where no kind is declared
+
+	mu      sync.Mutex
+	started bool
+}
+
+var _ jobs.Runtime = (*Runtime)(nil)
+
+// New makes a runtime that is not started. It can enqueue, inspect and wait at once. The tables must be there: see Migrator.
+func New(pool *pgxpool.Pool, cfg Config) (*Runtime, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	queries := riversql.New(pool)
+	periodics, err := newPeriodics(cfg.App, cfg.Periodics, queries)
+	if err != nil {
+		return nil, err
+	}
+	kinds, err := declare(cfg.Kinds, periodics.kinds())
+	if err != nil {
+		return nil, err
+	}
+	queues, err := queuesOf(cfg.Queues, kinds)
+	if err != nil {
+		return nil, err
+	}
+	r := &Runtime{cfg: cfg, pool: pool, kinds: kinds, queues: queues, self: cfg.Instance, flights: newFlights()}
+	if r.self == nil {
+		r.ownsSelf = true
+		r.self = instance.New(pool, instance.Config{App: cfg.App, Kinds: kindNames(kinds), DeadAfter: cfg.DeadAfter, Log: cfg.Log})
+	}
+	r.wire(queries, periodics)
+	return r, r.connect()
+}
+
+// wire makes the parts.
+func (r *Runtime) wire(queries *riversql.Queries, periodics *periodics) {
+	var ear *ear
+	if len(r.kinds) > 0 {
+		ear = newEar(r.cfg.Listener, r.queues)
+	}
+	r.waker = newWaker(queries, r.cfg, ear)
+	r.enqueuer = &enqueuer{kinds: r.kinds, waker: r.waker, queries: queries}
+	r.inspector = &inspector{db: r.pool, queues: r.queues, enqueuer: r.enqueuer}
+	r.waiters = newWaiters(queries, r.cfg.Listener)
+	r.settler = newSettler(queries, r.flights, r.waker, r.cfg.Log)
+	deadAfter := r.cfg.DeadAfter
+	if deadAfter <= 0 {
+		deadAfter = r.self.DeadAfter()
+	}
+	r.reaper = newReaper(&reaper{
+		queries: queries, self: r.self, deadAfter: deadAfter, flights: r.flights, waker: r.waker, ear: ear,
+	}, r.cfg, r.kinds)
+	r.clock = newClock(r.pool, periodics, r.enqueuer, r.cfg.Log)
+}
+
+// connect makes River's client.
+func (r *Runtime) connect() error {
+	if len(r.kinds) == 0 {
+		return nil
+	}
+	workers := riverqueue.NewWorkers()
+	riverqueue.AddWorkerArgs(workers, rawArgs{kinds: kindNames(r.kinds)}, riverqueue.Worker[rawArgs](unreachable{}))
+	queues := map[string]riverqueue.QueueConfig{}
+	for name, n := range r.queues {
+		queues[storedQueue(name)] = riverqueue.QueueConfig{MaxWorkers: n}
+	}
+	client, err := riverqueue.NewClient(r.driver(), &riverqueue.Config{
+		CancelledJobRetentionPeriod: r.cfg.CancelledRetention, CompletedJobRetentionPeriod: r.cfg.CompletedRetention,
+		DiscardedJobRetentionPeriod: r.cfg.DiscardedRetention,
+		FetchCooldown:               r.cfg.FetchCooldown, FetchPollInterval: r.cfg.FetchPoll, FetchOnlyKnownKinds: true,
+		ID: r.self.ID(), JobTimeout: -1, RescueStuckJobsAfter: never, Schema: schema, SkipUnknownJobCheck: true,
+		SoftStopTimeout: r.cfg.StopGrace, Logger: quietLogger(r.cfg.Log), Queues: queues, Workers: workers,
+		ReindexerIndexNames: []string{"postbus_job_fetching", "postbus_job_open", "river_job_args_index", "river_job_unique_idx"},
+		Plugins: []rivertype.Plugin{&runner{
+			kinds: r.kinds, flights: r.flights, settler: r.settler, trace: r.cfg.Trace, log: r.cfg.Log,
+		}},
+	})
+	if err != nil {
+		return fmt.Errorf("make River's client: %w", err)
+	}
+	r.client = client
+	return nil
+}
+
+func (r *Runtime) driver() *driver {
+	return &driver{
+		Driver: riverpgxv5.New(r.pool), ear: r.reaper.ear,
+		pilot: &pilot{
+			kinds: kindNames(r.kinds), flights: r.flights, settler: r.settler,
+			pruner: &pruner{queries: r.reaper.queries, cfg: r.cfg},
+		},
+	}
+}
+
+func kindNames(kinds map[string]*kind) []string {
+	names := make([]string, 0, len(kinds))
+	for name := range kinds {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// With answers a Jobs that writes through tx.
+func (r *Runtime) With(tx pgx.Tx) jobs.Jobs { return r.enqueuer.With(tx) }
+
+// Enqueue makes one job.
+func (r *Runtime) Enqueue(ctx context.Context, kind string, args any, opts jobs.EnqueueOpts) (jobs.JobID, error) {
+	return r.enqueuer.Enqueue(ctx, kind, args, opts)
+}
+
+// EnqueueMany makes a batch of jobs in one round trip.
+func (r *Runtime) EnqueueMany(ctx context.Context, batch []jobs.EnqueueParams) ([]jobs.JobID, error) {
+	return r.enqueuer.EnqueueMany(ctx, batch)
+}
+
+// Inspector looks at and repairs jobs.
+func (r *Runtime) Inspector() jobs.Inspector { return r.inspector }
+
+// Wait waits until the job has ended, at most most.
+func (r *Runtime) Wait(ctx context.Context, id jobs.JobID, most time.Duration) (jobs.State, bool) {
+	return r.waiters.wait(ctx, id, most)
+}
+
+// ConnBudget is how many connections the runtime may hold at a time: one for River's fetches and upkeep, two for records,
+// and one for each worker whose handler may hold one. LISTEN is the Listener's and not among them.
+func (r *Runtime) ConnBudget() int {
+	if len(r.kinds) == 0 {
+		return 0
+	}
+	holding := map[string]bool{}
+	for _, k := range r.kinds {
+		if k.HoldsConn {
+			holding[k.Queue] = true
+		}
+	}
+	const own = 3
+	total := own
+	for queue := range holding {
+		total += r.queues[queue]
+	}
+	return total
+}
+
+// Start begins to fetch and run jobs. The end of ctx does not stop it: Stop does.
+func (r *Runtime) Start(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.started {
+		return nil
+	}
+	if err := r.pool.Ping(ctx); err != nil {
+		return fmt.Errorf("start jobs: %w", err)
+	}
+	if r.ownsSelf {
+		if err := r.self.Start(ctx); err != nil {
+			return err
+		}
+	}
+	if err := r.clock.declare(ctx); err != nil {
+		return err
+	}
+	running := context.WithoutCancel(ctx)
+	r.started = true
+	r.waker.start(running)
+	if r.client == nil {
+		return nil
+	}
+	r.settler.start(running)
+	if err := r.client.Start(running); err != nil {
+		r.started = false
+		r.waker.stop()
+		return errors.Join(fmt.Errorf("start River: %w", err), r.settler.stop(ctx))
+	}
+	r.reaper.ticker.Start(running)
+	r.clock.ticker.Start(running)
+	return nil
+}
+
+// Stop stops fetching, lets running jobs finish within the grace period, then cancels their contexts and gives them back.
+// Where ctx ends first, it cancels them then. An error names the kinds whose handlers did not return.
+func (r *Runtime) Stop(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waiters.close()
+	if !r.started {
+		return nil
+	}
+	r.started = false
+	r.clock.ticker.Stop()
+	stuck := r.land(ctx)
+	r.reaper.ticker.Stop()
+
+	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
+	defer cancel()
+	err := errors.Join(stuck, r.settler.stop(flush))
+	r.waker.stop()
+	if r.ownsSelf {
+		err = errors.Join(err, r.self.Stop(flush))
+	}
+	return err
+}
+
+// land waits for the handlers, and gives back the jobs of those that do not return.
+func (r *Runtime) land(ctx context.Context) error {
+	if r.client == nil {
+		return nil
+	}
+	patience, cancel := context.WithTimeout(ctx, r.cfg.StopGrace+giveUpAfter)
+	defer cancel()
+	err := r.client.Stop(patience)
+	if err == nil {
+		return nil
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if err = r.client.StopAndCancel(last); err == nil {
+		return nil
+	}
+	var kinds []string
+	for _, run := range r.flights.unreturned() {
+		r.settler.add(outcome{runKey: run.runKey, attempt: run.attempt, verdict: interrupted})
+		if !slices.Contains(kinds, run.kind) {
+			kinds = append(kinds, run.kind)
+		}
+	}
+	slices.Sort(kinds)
+	return fmt.Errorf("stop jobs: handlers of %s have not returned; their jobs are given back: %w", strings.Join(kinds, ", "), err)
+}
