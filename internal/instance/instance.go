@@ -107,7 +107,7 @@ func (i *Instance) DeadAfter() time.Duration { return i.cfg.DeadAfter }
 
 // Start writes the row and keeps it fresh until Stop; the end of ctx does not end it. A second Start does nothing.
 func (i *Instance) Start(ctx context.Context) error {
-	if err := i.beat(ctx); err != nil {
+	if err := i.write(ctx); err != nil {
 		return fmt.Errorf("register instance %s: %w", i.cfg.ID, err)
 	}
 	i.ticker.Start(context.WithoutCancel(ctx))
@@ -140,9 +140,14 @@ func (i *Instance) Steady() time.Duration {
 	return time.Since(i.first)
 }
 
+// beat does not wait for longer than others do.
 func (i *Instance) beat(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, i.cfg.DeadAfter/2)
+	ctx, cancel := context.WithTimeout(ctx, i.cfg.DeadAfter)
 	defer cancel()
+	return i.write(ctx)
+}
+
+func (i *Instance) write(ctx context.Context) error {
 	began := time.Now()
 	silentUs, err := i.queries.Beat(ctx, instancesql.BeatParams{
 		ID: i.cfg.ID, App: i.cfg.App, Version: i.cfg.Version, Host: i.host, Kinds: i.cfg.Kinds,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -73,7 +74,7 @@ func (i *inspector) List(ctx context.Context, filter jobs.Filter) (jobs.Page, er
 	var page jobs.Page
 	if len(rows) > limit {
 		rows = rows[:limit]
-		page.Next = strconv.FormatInt(rows[limit-1].ID, 36)
+		page.Next = cursorAfter(rows[limit-1].ID)
 	}
 	for _, row := range rows {
 		job, err := shownJob(row)
@@ -83,6 +84,20 @@ func (i *inspector) List(ctx context.Context, filter jobs.Filter) (jobs.Page, er
 		page.Jobs = append(page.Jobs, job)
 	}
 	return page, nil
+}
+
+// cursorPrefix tells our cursors from other texts.
+const cursorPrefix = "j"
+
+func cursorAfter(id int64) string { return cursorPrefix + strconv.FormatInt(id, 10) }
+
+func parseCursor(cursor string) (below int64, err error) {
+	digits, ours := strings.CutPrefix(cursor, cursorPrefix)
+	below, err = strconv.ParseInt(digits, 10, 64)
+	if !ours || err != nil || below < 1 || cursorAfter(below) != cursor {
+		return 0, fmt.Errorf("%w: cursor %q: use Page.Next of the page before, or none", jobs.ErrInvalid, cursor)
+	}
+	return below, nil
 }
 
 // listParams answers the query's parameters, and false where the filter cannot match anything.
@@ -109,11 +124,9 @@ func listParams(filter jobs.Filter) (params riversql.ListJobsParams, ok bool, er
 		params.Args = string(filter.Args)
 	}
 	if filter.Cursor != "" {
-		below, err := strconv.ParseInt(filter.Cursor, 36, 64)
-		if err != nil || below < 1 {
-			return params, false, fmt.Errorf("%w: cursor %q: use Page.Next of the page before, or none", jobs.ErrInvalid, filter.Cursor)
+		if params.Below, err = parseCursor(filter.Cursor); err != nil {
+			return params, false, err
 		}
-		params.Below = below
 	}
 	return params, true, filterStates(&params, filter.States)
 }

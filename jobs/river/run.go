@@ -50,7 +50,9 @@ func (r *runner) Work(ctx context.Context, row *rivertype.JobRow, _ func(context
 	}
 	ended.receipt = k.Receipt
 	ended.verdict, ended.err = failed, "the handler ended its goroutine"
-	ended.wait = k.Backoff(row.Attempt)
+	if row.Attempt < row.MaxAttempts {
+		ended.wait = k.Backoff(row.Attempt)
+	}
 	r.call(ctx, k, row, &ended)
 	return nil
 }

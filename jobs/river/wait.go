@@ -18,6 +18,8 @@ const (
 	// A lost notification costs a poll: soon at first, at leisure later. Where LISTEN is not to be had, polls are all.
 	firstPoll = 250 * time.Millisecond
 	lastPoll  = time.Second
+	// The first look is taken whatever the time to wait, and gets this much of it at least.
+	firstLook = 2 * time.Second
 )
 
 // waiters are the Waits of this process, on one subscription for all.
@@ -36,12 +38,14 @@ func newWaiters(queries *riversql.Queries, hub hub) *waiters {
 
 // wait is Runtime.Wait.
 func (w *waiters) wait(ctx context.Context, id jobs.JobID, most time.Duration) (jobs.State, bool) {
-	ctx, cancel := context.WithTimeout(ctx, most)
+	first, cancel := context.WithTimeout(ctx, max(most, firstLook))
 	defer cancel()
-	state, err := w.look(ctx, id)
-	if state.Final() || errors.Is(err, jobs.ErrNotFound) {
+	state, err := w.look(first, id)
+	if state.Final() || most <= 0 || errors.Is(err, jobs.ErrNotFound) {
 		return state, state.Final()
 	}
+	ctx, cancel = context.WithTimeout(ctx, most)
+	defer cancel()
 	told, leave := w.join(string(id))
 	defer leave()
 	for poll := firstPoll; ; poll = min(2*poll, lastPoll) {

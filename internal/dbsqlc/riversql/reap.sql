@@ -98,37 +98,37 @@ returning j.queue, greatest(extract(epoch from j.scheduled_at - clock_timestamp(
 
 -- name: PruneJobs :one
 -- Deletes ended jobs in small groups. A discarded job that nobody has acknowledged stays: nothing fails in silence.
-with old as (
-    (
-        select j.id from postbus.river_job as j
-        where j.state = 'completed'
-            and j.finalized_at < clock_timestamp() - sqlc.arg(completed_us)::bigint * interval '1 microsecond'
-        order by j.finalized_at
-        limit @most::int
-        for update skip locked
-    )
-    union all
-    (
-        select j.id from postbus.river_job as j
-        where j.state = 'cancelled'
-            and j.finalized_at < clock_timestamp() - sqlc.arg(cancelled_us)::bigint * interval '1 microsecond'
-        order by j.finalized_at
-        limit @most::int
-        for update skip locked
-    )
-    union all
-    (
-        select j.id from postbus.river_job as j
-        where j.state = 'discarded' and j.metadata ? 'acknowledged_at'
-            and j.finalized_at < clock_timestamp() - sqlc.arg(discarded_us)::bigint * interval '1 microsecond'
-        order by j.finalized_at
-        limit @most::int
-        for update skip locked
-    )
+with completed as (
+    select j.id from postbus.river_job as j
+    where j.state = 'completed' and j.finalized_at < clock_timestamp() - sqlc.arg(completed_us)::bigint * interval '1 microsecond'
+    order by j.finalized_at
+    limit @most::int
+    for update skip locked
+),
+cancelled as (
+    select j.id from postbus.river_job as j
+    where j.state = 'cancelled' and j.finalized_at < clock_timestamp() - sqlc.arg(cancelled_us)::bigint * interval '1 microsecond'
+    order by j.finalized_at
+    limit @most::int
+    for update skip locked
+),
+discarded as (
+    select j.id from postbus.river_job as j
+    where j.state = 'discarded' and j.metadata ? 'acknowledged_at'
+        and j.finalized_at < clock_timestamp() - sqlc.arg(discarded_us)::bigint * interval '1 microsecond'
+    order by j.finalized_at
+    limit @most::int
+    for update skip locked
 ),
 gone as (
     delete from postbus.river_job as j
-    using old
+    using (
+        select completed.id from completed
+        union all
+        select cancelled.id from cancelled
+        union all
+        select discarded.id from discarded
+    ) as old
     where j.id = old.id
     returning j.id
 )

@@ -200,37 +200,37 @@ func (q *Queries) PromoteJobs(ctx context.Context, arg PromoteJobsParams) ([]Pro
 }
 
 const pruneJobs = `-- name: PruneJobs :one
-with old as (
-    (
-        select j.id from postbus.river_job as j
-        where j.state = 'completed'
-            and j.finalized_at < clock_timestamp() - $1::bigint * interval '1 microsecond'
-        order by j.finalized_at
-        limit $2::int
-        for update skip locked
-    )
-    union all
-    (
-        select j.id from postbus.river_job as j
-        where j.state = 'cancelled'
-            and j.finalized_at < clock_timestamp() - $3::bigint * interval '1 microsecond'
-        order by j.finalized_at
-        limit $2::int
-        for update skip locked
-    )
-    union all
-    (
-        select j.id from postbus.river_job as j
-        where j.state = 'discarded' and j.metadata ? 'acknowledged_at'
-            and j.finalized_at < clock_timestamp() - $4::bigint * interval '1 microsecond'
-        order by j.finalized_at
-        limit $2::int
-        for update skip locked
-    )
+with completed as (
+    select j.id from postbus.river_job as j
+    where j.state = 'completed' and j.finalized_at < clock_timestamp() - $1::bigint * interval '1 microsecond'
+    order by j.finalized_at
+    limit $2::int
+    for update skip locked
+),
+cancelled as (
+    select j.id from postbus.river_job as j
+    where j.state = 'cancelled' and j.finalized_at < clock_timestamp() - $3::bigint * interval '1 microsecond'
+    order by j.finalized_at
+    limit $2::int
+    for update skip locked
+),
+discarded as (
+    select j.id from postbus.river_job as j
+    where j.state = 'discarded' and j.metadata ? 'acknowledged_at'
+        and j.finalized_at < clock_timestamp() - $4::bigint * interval '1 microsecond'
+    order by j.finalized_at
+    limit $2::int
+    for update skip locked
 ),
 gone as (
     delete from postbus.river_job as j
-    using old
+    using (
+        select completed.id from completed
+        union all
+        select cancelled.id from cancelled
+        union all
+        select discarded.id from discarded
+    ) as old
     where j.id = old.id
     returning j.id
 )

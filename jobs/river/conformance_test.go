@@ -1,0 +1,53 @@
+package river_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/postbus/postbus/internal/instance"
+	"github.com/postbus/postbus/internal/testdb"
+	"github.com/postbus/postbus/jobs"
+	"github.com/postbus/postbus/jobs/jobstest"
+	"github.com/postbus/postbus/jobs/river"
+)
+
+func TestConformance(t *testing.T) { jobstest.Run(t, harness()) }
+
+func harness() jobstest.Harness {
+	return jobstest.Harness{
+		Database: func(t testing.TB) *pgxpool.Pool { return testdb.New(t) },
+		New: func(t testing.TB, pool *pgxpool.Pool, spec jobstest.Spec) (jobs.Runtime, error) {
+			log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+			self := instance.New(pool, instance.Config{
+				ID: spec.Instance, App: spec.App, Every: time.Second, DeadAfter: 4 * time.Second, Log: log,
+			})
+			runtime, err := river.New(pool, river.Config{
+				App: spec.App, Instance: self, Kinds: spec.Kinds, Periodics: spec.Periodics, Queues: spec.Queues,
+				StopGrace: spec.Grace, ReapEvery: 500 * time.Millisecond, FetchPoll: 200 * time.Millisecond, Log: log,
+			})
+			return process{Runtime: runtime, self: self}, err
+		},
+	}
+}
+
+// process starts and stops a runtime together with its instance, as a program does.
+type process struct {
+	*river.Runtime
+	self *instance.Instance
+}
+
+func (p process) Start(ctx context.Context) error {
+	if err := p.self.Start(ctx); err != nil {
+		return err
+	}
+	return p.Runtime.Start(ctx)
+}
+
+func (p process) Stop(ctx context.Context) error {
+	return errors.Join(p.Runtime.Stop(ctx), p.self.Stop(ctx))
+}
