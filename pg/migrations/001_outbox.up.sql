@@ -5,7 +5,7 @@
 -- (\u0000, a lone surrogate and a number beyond numeric are refused here).
 create table postbus.events (
     id uuid not null default gen_random_uuid(),
-    seq bigint generated always as identity,
+    seq bigint not null generated always as identity,
     type text collate "C" not null,
     owner_id text collate "C" not null,
     subject text collate "C" not null,

@@ -12,11 +12,11 @@ begin
     if pg_catalog.current_setting('postbus.wake', true) is not distinct from 'off' then
         return null;
     end if;
-    if case
+    if (case
         when pg_catalog.pg_try_advisory_lock_shared(5287002951004850)
         then pg_catalog.pg_advisory_unlock_shared(5287002951004850)
         else false
-    end then
+    end) then
         perform pg_catalog.pg_notify('postbus_events', '');
     end if;
     return null;

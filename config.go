@@ -1,0 +1,65 @@
+package postbus
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/postbus/postbus/events"
+	"github.com/postbus/postbus/jobs"
+)
+
+// Config is what an application declares and how its bus runs. Only App is needed.
+type Config struct {
+	// App names the application on the database: dotted lower-case words. Its declarations belong to it.
+	App string
+	// Version is shown for the instance. Optional.
+	Version string
+
+	// Types, Subscriptions and Captures declare what is recorded and who is told.
+	Types         []events.Type
+	Subscriptions []events.Subscription
+	Captures      []events.Capture
+	// Kinds and Periodics declare work that no event starts.
+	Kinds     []jobs.Kind
+	Periodics []jobs.Periodic
+
+	// Queues is the number of workers per queue in this process. Defaults to index 4, notify 2, webhook 8, maintenance 1,
+	// and 4 for every other queue that a kind or subscription names, scaled down where the pool is small.
+	Queues map[string]int
+
+	// Log defaults to slog.Default().
+	Log *slog.Logger
+	// Trace answers the traceparent to record with an event. Defaults to none.
+	Trace func(ctx context.Context) string
+
+	// MaxDataBytes is the limit of an event's data. Defaults to 256 KiB.
+	MaxDataBytes int
+	// Retention is how long fanned events are kept at least. Defaults to 7 days.
+	Retention time.Duration
+	// BatchSize is the most events that one pass of the relay claims. Defaults to 200.
+	BatchSize int
+	// PollInterval is how long an event or a job may wait where no notification arrives. Defaults to 1 s.
+	PollInterval time.Duration
+	// BackoffBase and BackoffMax bound the wait after a failed pass and of a failed event. Default to 2 s and 1 min.
+	BackoffBase, BackoffMax time.Duration
+	// StopGrace is how long Stop lets running jobs finish. Defaults to 20 s.
+	StopGrace time.Duration
+	// SkipMigrate leaves the tables to whoever migrates: Start then only declares. Defaults to false.
+	SkipMigrate bool
+}
+
+// defaultQueues are the workers of the queues that come with the house.
+func defaultQueues() map[string]int {
+	return map[string]int{"index": 4, "notify": 2, "webhook": 8, jobs.MaintenanceQueue: 1}
+}
+
+const defaultWorkers = 4
+
+func (c Config) eventsConfig() events.Config {
+	return events.Config{
+		App: c.App, Types: c.Types, Subscriptions: c.Subscriptions, Captures: c.Captures,
+		Log: c.Log, Trace: c.Trace, MaxDataBytes: c.MaxDataBytes, Retention: c.Retention,
+		BatchSize: c.BatchSize, PollInterval: c.PollInterval, BackoffBase: c.BackoffBase, BackoffMax: c.BackoffMax,
+	}
+}

@@ -1,0 +1,172 @@
+package events
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/postbus/postbus/internal/dbsqlc/eventsql"
+	"github.com/postbus/postbus/jobs"
+	"github.com/postbus/postbus/pg"
+)
+
+// One pass is one transaction: claim, one EnqueueMany, one mark, one notification, commit. Whatever fails takes back all.
+
+// fullScan is the floor of a claim that overlooks nothing.
+const fullScan = 0
+
+// passResult is what a pass did. top is the highest seq it claimed.
+type passResult struct {
+	claimed, fanned, failed int
+	top                     int64
+}
+
+// pass claims from floor on and fans out. Where careful, a row's own fault costs only that row.
+func (r *relay) pass(ctx context.Context, floor int64, careful bool) (res passResult, err error) {
+	err = pg.InTx(ctx, r.pool, func(ctx context.Context, tx pgx.Tx) error {
+		res = passResult{}
+		claimed, err := queries(tx).ClaimEvents(ctx, eventsql.ClaimEventsParams{
+			FloorSeq: floor, BatchSize: int32(r.cfg.BatchSize),
+		})
+		if err != nil {
+			return fmt.Errorf("claim: %w", err)
+		}
+		if len(claimed) == 0 {
+			return nil
+		}
+		res.claimed, res.top = len(claimed), claimed[len(claimed)-1].Seq
+		seen, err := queries(tx).SubscriptionsSeenWithin(ctx, eventsql.SubscriptionsSeenWithinParams{GraceSeconds: grace.Seconds()})
+		if err != nil {
+			return fmt.Errorf("read subscriptions: %w", err)
+		}
+		f := fanner{relay: r, tx: tx, targets: active(seen)}
+		if careful {
+			err = f.bisect(ctx, claimed)
+		} else {
+			err = f.fan(ctx, tx, claimed)
+		}
+		if err != nil {
+			return err
+		}
+		res.fanned, res.failed = len(f.marked), f.failed
+		return f.mark(ctx)
+	})
+	return res, err
+}
+
+// fanner fans out the events of one pass.
+type fanner struct {
+	relay   *relay
+	tx      pgx.Tx
+	targets []target
+	marked  []string // ids
+	fanouts []json.RawMessage
+	failed  int
+	saves   int // savepoints spent
+}
+
+type claimedEvent = eventsql.ClaimEventsRow
+
+// plan is which jobs a batch needs and which job each event's subscriptions refer to.
+type plan struct {
+	jobs []jobs.EnqueueParams
+	refs []map[string]int // per event: subscription → index in jobs
+}
+
+// planFor builds one job for each (event, matching subscription); a coalescing subscription gets one per owner and subject,
+// for the latest event, and the events before it refer to that job.
+func planFor(events []claimedEvent, targets []target) plan {
+	p := plan{refs: make([]map[string]int, len(events))}
+	for i := range p.refs {
+		p.refs[i] = map[string]int{}
+	}
+	for _, t := range targets {
+		type subject struct{ owner, subject string }
+		covered := map[subject]int{}
+		for i := len(events) - 1; i >= 0; i-- {
+			e := events[i]
+			if !anyGlobMatches(t.types, e.Type) {
+				continue
+			}
+			key := subject{e.OwnerID, e.Subject}
+			if at, ok := covered[key]; ok && t.coalesce {
+				p.refs[i][t.name] = at
+				continue
+			}
+			covered[key] = len(p.jobs)
+			p.refs[i][t.name] = len(p.jobs)
+			p.jobs = append(p.jobs, jobFor(e, t))
+		}
+	}
+	return p
+}
+
+func jobFor(e claimedEvent, t target) jobs.EnqueueParams {
+	args, _ := json.Marshal(jobArgs{EventID: e.ID, Subscription: t.name}) // two strings: cannot fail
+	return jobs.EnqueueParams{Kind: t.name, Args: json.RawMessage(args), Opts: jobs.EnqueueOpts{
+		Owner: e.OwnerID, Trace: e.Trace, Queue: t.queue, MaxAttempts: t.maxAttempts,
+	}}
+}
+
+// fan enqueues the jobs of the events and notes what to mark. An event with no subscriber is marked too.
+func (f *fanner) fan(ctx context.Context, tx pgx.Tx, events []claimedEvent) error {
+	p := planFor(events, f.targets)
+	var ids []jobs.JobID
+	if len(p.jobs) > 0 {
+		var err error
+		if ids, err = f.relay.runtime().With(tx).EnqueueMany(ctx, p.jobs); err != nil {
+			return fmt.Errorf("enqueue %d jobs: %w", len(p.jobs), err)
+		}
+	}
+	for i, e := range events {
+		fanout := make(map[string]jobs.JobID, len(p.refs[i]))
+		for name, at := range p.refs[i] {
+			fanout[name] = ids[at]
+		}
+		raw, err := json.Marshal(fanout)
+		if err != nil {
+			return fmt.Errorf("fan-out of event %s: %w", e.ID, err)
+		}
+		f.marked, f.fanouts = append(f.marked, e.ID), append(f.fanouts, raw)
+	}
+	return nil
+}
+
+// mark marks every fanned row in one statement and tells the waiters which events have their jobs.
+func (f *fanner) mark(ctx context.Context) error {
+	if len(f.marked) == 0 {
+		return nil
+	}
+	q := queries(f.tx)
+	if err := q.MarkFanned(ctx, eventsql.MarkFannedParams{Ids: f.marked, Fanouts: f.fanouts}); err != nil {
+		return fmt.Errorf("mark: %w", err)
+	}
+	if err := q.NotifyFanned(ctx, eventsql.NotifyFannedParams{Payloads: chunks(f.marked)}); err != nil {
+		return fmt.Errorf("notify: %w", err)
+	}
+	return nil
+}
+
+// idsPerPayload keeps a notification under 8,000 bytes: 200 × (36 + 1).
+const idsPerPayload = 200
+
+// chunks joins ids into notification payloads.
+func chunks(ids []string) []string {
+	var out []string
+	for len(ids) > 0 {
+		n := min(len(ids), idsPerPayload)
+		out = append(out, strings.Join(ids[:n], ","))
+		ids = ids[n:]
+	}
+	return out
+}
+
+// ownFault says that the row itself is to blame: what it holds, or what is declared for it. Everything else (connection,
+// deadlock, out of memory, shutdown) is the surroundings' fault and is never counted against a row.
+func ownFault(err error) bool {
+	return pg.IsRowFault(err) || errors.Is(err, jobs.ErrInvalid) || errors.Is(err, jobs.ErrUnknownKind)
+}

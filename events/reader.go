@@ -1,0 +1,155 @@
+package events
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/postbus/postbus/internal/dbsqlc/eventsql"
+	"github.com/postbus/postbus/pg"
+)
+
+// Filter selects events. Zero fields do not select.
+type Filter struct {
+	Types   []string
+	OwnerID string
+	Subject string
+	Status  Status
+	Since   time.Time // occurred at or after
+	Until   time.Time // occurred before
+	Cursor  string    // Page.Next of the page before
+	Limit   int       // default 50, at most 200
+}
+
+// Page is one page of events, newest first. Next is "" on the last one.
+type Page struct {
+	Events []Detail
+	Next   string
+}
+
+func queries(db pg.DBTX) *eventsql.Queries { return eventsql.New(db) }
+
+// Get answers one event and what became of it.
+func (b *Bus) Get(ctx context.Context, id string) (Detail, error) {
+	if !isUUID(id) {
+		return Detail{}, fmt.Errorf("%w: %q is not an event id (a UUID)", ErrNotFound, id)
+	}
+	row, err := queries(b.pool).EventByID(ctx, eventsql.EventByIDParams{ID: id})
+	return found(row, err, "event "+id)
+}
+
+// LatestFor answers the subject's newest event, for instance the one that a trigger has just recorded.
+func (b *Bus) LatestFor(ctx context.Context, ownerID, subject string) (Detail, error) {
+	row, err := queries(b.pool).LatestFor(ctx, eventsql.LatestForParams{OwnerID: ownerID, Subject: subject})
+	return found(row, err, fmt.Sprintf("event of owner %q, subject %q", ownerID, subject))
+}
+
+func found(row eventsql.PostbusEvent, err error, what string) (Detail, error) {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Detail{}, fmt.Errorf("%s: %w", what, ErrNotFound)
+	}
+	if err != nil {
+		return Detail{}, fmt.Errorf("read %s: %w", what, err)
+	}
+	return detailOf(row)
+}
+
+// List answers a page of events, newest first.
+func (b *Bus) List(ctx context.Context, f Filter) (Page, error) {
+	params, err := f.params()
+	if err != nil {
+		return Page{}, err
+	}
+	rows, err := queries(b.pool).ListEvents(ctx, params)
+	if err != nil {
+		return Page{}, fmt.Errorf("list events: %w", err)
+	}
+	var page Page
+	if limit := int(params.PageSize) - 1; len(rows) > limit {
+		rows = rows[:limit]
+		page.Next = cursorOf(rows[limit-1].Seq)
+	}
+	for _, row := range rows {
+		detail, err := detailOf(row)
+		if err != nil {
+			return Page{}, err
+		}
+		page.Events = append(page.Events, detail)
+	}
+	return page, nil
+}
+
+func (f Filter) params() (eventsql.ListEventsParams, error) {
+	limit := orDefault(f.Limit, 50)
+	if limit < 1 || limit > 200 {
+		return eventsql.ListEventsParams{}, fmt.Errorf("%w: limit %d; use 1 to 200", ErrInvalid, limit)
+	}
+	switch f.Status {
+	case "", Pending, Fanned, Poisoned:
+	default:
+		return eventsql.ListEventsParams{}, fmt.Errorf("%w: status %q; use %q, %q or %q", ErrInvalid, f.Status, Pending, Fanned, Poisoned)
+	}
+	before, err := seqOf(f.Cursor)
+	if err != nil {
+		return eventsql.ListEventsParams{}, err
+	}
+	types := f.Types
+	if types == nil {
+		types = []string{}
+	}
+	return eventsql.ListEventsParams{
+		BeforeSeq: before, Types: types, OwnerID: f.OwnerID, Subject: f.Subject, Status: string(f.Status),
+		Since: timeOrNil(f.Since), Until: timeOrNil(f.Until), PageSize: int32(limit) + 1,
+	}, nil
+}
+
+func timeOrNil(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// A cursor is opaque to callers; inside it is the last row's seq.
+func cursorOf(seq int64) string {
+	return base64.RawURLEncoding.EncodeToString([]byte("e" + strconv.FormatInt(seq, 10)))
+}
+
+func seqOf(cursor string) (int64, error) {
+	if cursor == "" {
+		return 0, nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	if digits, ok := strings.CutPrefix(string(raw), "e"); err == nil && ok {
+		if seq, err := strconv.ParseInt(digits, 10, 64); err == nil && seq > 0 {
+			return seq, nil
+		}
+	}
+	return 0, fmt.Errorf("%w: cursor %q is not one that a page gave", ErrInvalid, cursor)
+}
+
+// isUUID accepts the form in which ids are answered; everything else is nobody's id.
+func isUUID(id string) bool {
+	if len(id) != 36 {
+		return false
+	}
+	for i, c := range []byte(id) {
+		switch i {
+		case 8, 13, 18, 23:
+			if c != '-' {
+				return false
+			}
+		default:
+			if !strings.ContainsRune("0123456789abcdefABCDEF", rune(c)) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,115 @@
+package events
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/postbus/postbus/internal/dbsqlc/eventsql"
+	"github.com/postbus/postbus/pg"
+)
+
+// Recorder writes events into the outbox. This interface never changes.
+type Recorder interface {
+	// With answers a Recorder that writes through tx: the event exists if and only if tx commits.
+	With(tx pgx.Tx) Recorder
+
+	// Record records that something of the declared type happened to the owner's subject. data is JSON: a json.RawMessage
+	// is kept byte for byte, nil means {}, anything else is marshalled by encoding/json. What is refused (an undeclared
+	// type, an empty owner, type or subject, data that is not JSON, holds \u0000 or is over the limit) writes nothing.
+	Record(ctx context.Context, ownerID, typ, subject string, data any) error
+}
+
+type recorder struct {
+	db       pg.DBTX
+	maxBytes int
+	trace    func(context.Context) string
+}
+
+func (r recorder) With(tx pgx.Tx) Recorder {
+	r.db = tx
+	return r
+}
+
+func (r recorder) Record(ctx context.Context, ownerID, typ, subject string, data any) error {
+	raw, err := r.check(ownerID, typ, subject, data)
+	if err != nil {
+		return fmt.Errorf("record %q: %w", typ, err)
+	}
+	params := eventsql.RecordEventParams{Type: typ, OwnerID: ownerID, Subject: subject, Data: raw}
+	if r.trace != nil {
+		if trace := r.trace(ctx); trace != "" {
+			params.Trace = &trace
+		}
+	}
+	_, err = eventsql.New(r.db).RecordEvent(ctx, params)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return fmt.Errorf("record %q: %w: declare it in Config.Types or with postbus.declare_type", typ, ErrUndeclaredType)
+	}
+	if err != nil {
+		return fmt.Errorf("record %q: %w", typ, refusal(err))
+	}
+	return nil
+}
+
+// check looks at what Go can see before the database does: a statement refused there aborts the caller's transaction.
+func (r recorder) check(ownerID, typ, subject string, data any) (json.RawMessage, error) {
+	for _, part := range []struct{ name, value string }{{"owner", ownerID}, {"type", typ}, {"subject", subject}} {
+		if part.value == "" {
+			return nil, fmt.Errorf("%w: %s must not be empty", ErrInvalid, part.name)
+		}
+		if !utf8.ValidString(part.value) || bytes.IndexByte([]byte(part.value), 0) >= 0 {
+			return nil, fmt.Errorf("%w: %s must be UTF-8 without NUL", ErrInvalid, part.name)
+		}
+	}
+	if err := checkTypeName(typ); err != nil {
+		return nil, err
+	}
+	raw, err := encode(data)
+	if err != nil {
+		return nil, err
+	}
+	if len(raw) > r.maxBytes {
+		return nil, fmt.Errorf("%w: data is %d bytes; the limit is %d bytes: record keys and let the subscriber read the row",
+			ErrInvalid, len(raw), r.maxBytes)
+	}
+	return raw, nil
+}
+
+func encode(data any) (json.RawMessage, error) {
+	raw, given := data.(json.RawMessage)
+	switch {
+	case data == nil:
+		return json.RawMessage(`{}`), nil
+	case !given:
+		var err error
+		if raw, err = json.Marshal(data); err != nil {
+			return nil, fmt.Errorf("%w: data cannot be marshalled: %w", ErrInvalid, err)
+		}
+	case !json.Valid(raw) || !utf8.Valid(raw):
+		return nil, fmt.Errorf("%w: data is not JSON in UTF-8", ErrInvalid)
+	}
+	if why := badEscape(raw); why != "" {
+		return nil, fmt.Errorf("%w: data holds %s, which Postgres cannot store as text", ErrInvalid, why)
+	}
+	return raw, nil
+}
+
+// refusal turns what the table's own checks refuse into ErrInvalid; these are faults of the input, for ever.
+func refusal(err error) error {
+	var pgErr *pgconn.PgError
+	if !errors.As(err, &pgErr) {
+		return err
+	}
+	switch pgErr.Code {
+	case "22P02", "22P05", "22003", "23514", "54001":
+		return fmt.Errorf("%w: data cannot be stored: %w", ErrInvalid, err)
+	}
+	return err
+}

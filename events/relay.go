@@ -1,0 +1,184 @@
+package events
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/postbus/postbus/internal/dbsqlc/eventsql"
+	"github.com/postbus/postbus/internal/loop"
+	"github.com/postbus/postbus/jobs"
+	"github.com/postbus/postbus/pg"
+)
+
+// eventsChannel wakes relays. The payload is empty: which events there are is for the table to say.
+const eventsChannel = "postbus_events"
+
+// relay is the loop that turns events into jobs. One runs in every process.
+type relay struct {
+	cfg     Config
+	pool    *pgxpool.Pool
+	runtime func() jobs.Runtime
+	duty    *duty
+	runner  loop.Runner
+	poked   chan struct{}
+	stopped atomic.Bool
+
+	// Owned by the loop.
+	floor    int64     // where claims start: a hint, see pass
+	scanned  time.Time // when a claim last overlooked nothing
+	careful  bool      // the next pass isolates bad rows
+	failures int       // passes in a row that failed through their surroundings
+}
+
+func newRelay(b *Bus) *relay {
+	return &relay{
+		cfg: b.cfg, pool: b.pool, runtime: func() jobs.Runtime { return b.runtime },
+		duty:  &duty{listener: b.cfg.Listener, log: b.cfg.Log},
+		poked: make(chan struct{}, 1),
+	}
+}
+
+func (r *relay) start(ctx context.Context) { r.runner.Start(ctx, r.run) }
+func (r *relay) stop()                     { r.runner.Stop() }
+
+// wake makes the relay look now.
+func (r *relay) wake() {
+	select {
+	case r.poked <- struct{}{}:
+	default:
+	}
+}
+
+// run works while there is work, and otherwise sleeps until it hears of some or the poll interval has passed.
+func (r *relay) run(ctx context.Context) {
+	heard, closeSub := r.subscribe()
+	defer closeSub()
+	defer r.duty.leave(context.WithoutCancel(ctx))
+	for ctx.Err() == nil {
+		busy, err := r.runOnce(ctx)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			r.backOff(ctx, err)
+		case busy:
+			r.duty.take(ctx)
+		default:
+			if !r.linger(ctx) {
+				r.sleep(ctx, heard)
+			}
+		}
+	}
+}
+
+func (r *relay) subscribe() (<-chan pg.Notification, func()) {
+	if r.cfg.Listener == nil {
+		return nil, func() {}
+	}
+	sub := r.cfg.Listener.Subscribe(eventsChannel)
+	return sub.C(), sub.Close
+}
+
+// runOnce makes one pass and reports whether it found anything. The floor lets a claim start behind what was already fanned
+// out, past index entries that vacuum has not removed yet. It is a hint and no promise: events below it (committed late,
+// released by another relay, due again) are found by the full scan that comes at least every two seconds and always before
+// the relay sleeps.
+func (r *relay) runOnce(ctx context.Context) (busy bool, err error) {
+	began := time.Now()
+	if began.Sub(r.scanned) >= fullScanEvery {
+		r.floor = fullScan
+	}
+	full := r.floor == fullScan
+	res, err := r.pass(ctx, r.floor, r.careful)
+	if err != nil {
+		return false, r.failed(err)
+	}
+	r.failures, r.careful = 0, res.failed > 0 || (r.careful && res.fanned < res.claimed)
+	if full {
+		r.scanned = began
+	}
+	if res.claimed == 0 {
+		empty := full
+		r.floor = fullScan
+		return !empty, nil // an empty look from the floor is repeated without it
+	}
+	r.floor = res.top + 1
+	if res.claimed < r.cfg.BatchSize {
+		_ = loop.Sleep(ctx, r.cfg.PassGap)
+	}
+	return true, nil
+}
+
+// failed decides what follows a failed pass: a row's own fault is isolated by a careful pass at once, anything else is
+// handed back to be waited out.
+func (r *relay) failed(err error) error {
+	r.floor = fullScan
+	if ownFault(err) && !r.careful {
+		r.careful = true
+		r.cfg.Log.Warn("a fan-out failed; trying again event by event", "error", err)
+		return nil
+	}
+	return err
+}
+
+// backOff waits 2 s, doubling to 1 min, while passes fail through their surroundings. Nobody stays on duty meanwhile.
+func (r *relay) backOff(ctx context.Context, err error) {
+	r.failures++
+	r.duty.leave(ctx)
+	wait := jobs.Exponential(r.cfg.BackoffBase, 2, r.cfg.BackoffMax)(r.failures)
+	r.cfg.Log.LogAttrs(ctx, slog.LevelError, "relay pass failed; nothing is lost, trying again",
+		slog.Any("error", err), slog.Int("failures", r.failures), slog.Duration("wait", wait))
+	_ = loop.Sleep(ctx, wait)
+}
+
+// After work the relay looks again before it sleeps. On duty nobody notifies it, so it stays for several empty looks; when it
+// has left, writers that probed the lock just before have committed by the last of these.
+var (
+	onDutyLooks  = []time.Duration{2, 3, 5, 5, 5} // ms
+	offDutyLooks = []time.Duration{1, 4, 15, 30, 50}
+)
+
+// linger reports whether work turned up while the relay left its duty.
+func (r *relay) linger(ctx context.Context) bool {
+	if !r.duty.held {
+		return false
+	}
+	if r.look(ctx, onDutyLooks) {
+		return true
+	}
+	r.duty.leave(ctx)
+	return r.look(ctx, offDutyLooks)
+}
+
+func (r *relay) look(ctx context.Context, after []time.Duration) bool {
+	for _, ms := range after {
+		if loop.Sleep(ctx, ms*time.Millisecond) != nil {
+			return false
+		}
+		if r.claimable(ctx) {
+			return true
+		}
+	}
+	return false
+}
+
+// claimable answers false when the database does not answer: the pass that follows will say why.
+func (r *relay) claimable(ctx context.Context) bool {
+	found, err := queries(r.pool).AnyClaimable(ctx, eventsql.AnyClaimableParams{FloorSeq: fullScan})
+	return err == nil && found
+}
+
+// sleep waits for a notification, a poke or the poll interval. The poll is what finds events when a NOTIFY was lost.
+func (r *relay) sleep(ctx context.Context, heard <-chan pg.Notification) {
+	poll := time.NewTimer(r.cfg.PollInterval)
+	defer poll.Stop()
+	select {
+	case <-ctx.Done():
+	case <-heard:
+	case <-r.poked:
+	case <-poll.C:
+	}
+}

@@ -1,0 +1,145 @@
+-- Recording: no row comes back where the type is not declared.
+-- name: RecordEvent :one
+insert into postbus.events (type, owner_id, subject, data, trace)
+select t.name, @owner_id::text, @subject::text, @data::json, sqlc.narg(trace)::text
+from postbus.event_types as t
+where t.name = @type::text
+returning id;
+
+-- The promise "no cursor": every unmarked, due row is claimed in the end, whatever its seq. floor_seq only says where this
+-- scan starts; the relay scans from 0 at a bounded interval and before it sleeps. Rows that another relay holds are skipped.
+-- name: ClaimEvents :many
+select id, seq, type, owner_id, subject, coalesce(trace, '')::text as trace, attempts
+from postbus.events
+where
+    fanned_out_at is null
+    and poisoned_at is null
+    and seq >= @floor_seq
+    and (next_attempt_at is null or next_attempt_at <= clock_timestamp())
+order by seq
+limit @batch_size
+for update skip locked;
+
+-- A cheap look, outside a transaction: is there anything to claim?
+-- name: AnyClaimable :one
+select exists (
+    select
+    from postbus.events
+    where
+        fanned_out_at is null
+        and poisoned_at is null
+        and seq >= @floor_seq
+        and (next_attempt_at is null or next_attempt_at <= clock_timestamp())
+) as claimable;
+
+-- Marks a whole pass at once; what it says and the jobs it names commit together.
+-- name: MarkFanned :exec
+update postbus.events as e
+set fanned_out_at = clock_timestamp(), fanout = m.fanout
+from (select unnest(@ids::uuid[]) as id, unnest(@fanouts::jsonb[]) as fanout) as m
+where e.id = m.id;
+
+-- A row's own fault: counted on the row, in the transaction that holds its claim.
+-- name: MarkFailed :exec
+update postbus.events
+set
+    attempts = attempts + 1,
+    last_error = left(@error::text, 2000),
+    next_attempt_at = clock_timestamp() + make_interval(secs => @wait_seconds::float8),
+    poisoned_at = case when attempts + 1 >= @max_failures::integer then clock_timestamp() end
+where id = @id;
+
+-- name: RequeueEvent :one
+update postbus.events
+set poisoned_at = null, attempts = 0, next_attempt_at = null
+where id = @id and poisoned_at is not null
+returning id;
+
+-- name: EventByID :one
+select
+    id, seq, type, owner_id, subject, occurred_at, data, trace, fanned_out_at, fanout,
+    attempts, last_error, next_attempt_at, poisoned_at
+from postbus.events
+where id = @id;
+
+-- name: LatestFor :one
+select
+    id, seq, type, owner_id, subject, occurred_at, data, trace, fanned_out_at, fanout,
+    attempts, last_error, next_attempt_at, poisoned_at
+from postbus.events
+where owner_id = @owner_id and subject = @subject
+order by seq desc
+limit 1;
+
+-- name: FanoutOf :one
+select fanned_out_at, fanout
+from postbus.events
+where id = @id;
+
+-- A page of events, newest first; before_seq is the keyset (0 on the first page).
+-- name: ListEvents :many
+select
+    id, seq, type, owner_id, subject, occurred_at, data, trace, fanned_out_at, fanout,
+    attempts, last_error, next_attempt_at, poisoned_at
+from postbus.events
+where
+    (@before_seq::bigint = 0 or seq < @before_seq)
+    and (cardinality(@types::text[]) = 0 or type = any(@types))
+    and (@owner_id::text = '' or owner_id = @owner_id)
+    and (@subject::text = '' or subject = @subject)
+    and (
+        @status::text = ''
+        or (@status = 'fanned' and fanned_out_at is not null)
+        or (@status = 'pending' and fanned_out_at is null and poisoned_at is null)
+        or (@status = 'poisoned' and poisoned_at is not null)
+    )
+    and (sqlc.narg(since)::timestamptz is null or occurred_at >= sqlc.narg(since))
+    and (sqlc.narg(until)::timestamptz is null or occurred_at < sqlc.narg(until))
+order by seq desc
+limit @page_size;
+
+-- The backlog, counted up to a cap, and how long its oldest row has waited.
+-- name: Backlog :one
+select
+    count(*) as events,
+    coalesce(extract(epoch from clock_timestamp() - min(b.occurred_at)), 0)::float8 as oldest_seconds
+from (
+    select e.occurred_at
+    from postbus.events as e
+    where fanned_out_at is null and poisoned_at is null
+    order by seq
+    limit @cap
+) as b;
+
+-- name: CountPoisoned :one
+select count(*) as events
+from (select from postbus.events where poisoned_at is not null limit @cap) as p;
+
+-- Walks the table once, oldest first, and says which rows are old enough to go: un-fanned and poisoned ones never are.
+-- It reads every row it passes, so that the walk can end at the first batch that is too young.
+-- name: RetentionBatch :many
+select
+    id, seq, fanout,
+    coalesce(
+        poisoned_at is null and fanned_out_at < clock_timestamp() - make_interval(secs => @retention_seconds::float8), false
+    )::boolean as old
+from postbus.events
+where seq > @after_seq
+order by seq
+limit @batch_size;
+
+-- name: DeleteEvents :execrows
+delete from postbus.events
+where id in (
+    select e.id
+    from postbus.events as e
+    where e.id = any(@ids::uuid[]) and e.fanned_out_at is not null and e.poisoned_at is null
+    for update skip locked
+);
+
+-- name: NotifyFanned :exec
+select pg_notify('postbus_fanned', p.payload)
+from unnest(@payloads::text[]) as p (payload);
+
+-- name: NotifyEvents :exec
+select pg_notify('postbus_events', '');

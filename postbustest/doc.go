@@ -1,0 +1,5 @@
+// Package postbustest helps the tests of applications that use the bus: [RequireRecorded] says whether a transaction recorded
+// what it should have, [RunUntilIdle] runs a bus inside a test until nothing is left to do.
+//
+// The helpers work on real Postgres and look at the real tables; they fake nothing.
+package postbustest
