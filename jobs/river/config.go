@@ -10,6 +10,7 @@ import (
 
 	"github.com/postbus/postbus/internal/instance"
 	"github.com/postbus/postbus/jobs"
+	"github.com/postbus/postbus/pg"
 )
 
 // Config says what one process runs, and how.
@@ -30,8 +31,9 @@ type Config struct {
 	// Queues maps a queue to its workers in this process. The kinds' queues that are missing get 4, "maintenance" 1.
 	Queues map[string]int
 
-	// Listener is the process's LISTEN connection. Without it everything is found by polling.
-	Listener hub
+	// Listener is the process's LISTEN connection; its owner starts it before Runtime.Start and stops it after
+	// Runtime.Stop. Without it everything is found by polling.
+	Listener *pg.Listener
 
 	// PollOnly neither listens nor notifies, for databases behind a transaction pooler. Defaults to false.
 	PollOnly bool

@@ -14,6 +14,7 @@ import (
 	"github.com/postbus/postbus/jobs"
 	"github.com/postbus/postbus/jobs/jobstest"
 	"github.com/postbus/postbus/jobs/river"
+	"github.com/postbus/postbus/pg"
 )
 
 func TestConformance(t *testing.T) { jobstest.Run(t, harness()) }
@@ -26,11 +27,12 @@ func harness() jobstest.Harness {
 			self := instance.New(pool, instance.Config{
 				ID: spec.Instance, App: spec.App, Every: time.Second, DeadAfter: 4 * time.Second, Log: log,
 			})
+			listener := pg.NewListener(pool, pg.ListenerConfig{Log: log})
 			runtime, err := river.New(pool, river.Config{
 				App: spec.App, Instance: self, Kinds: spec.Kinds, Periodics: spec.Periodics, Queues: spec.Queues,
-				StopGrace: spec.Grace, ReapEvery: 500 * time.Millisecond, FetchPoll: 200 * time.Millisecond, Log: log,
+				StopGrace: spec.Grace, Listener: listener, ReapEvery: 500 * time.Millisecond, FetchPoll: 200 * time.Millisecond, Log: log,
 			})
-			return process{Runtime: runtime, self: self}, err
+			return process{Runtime: runtime, self: self, listener: listener}, err
 		},
 	}
 }
@@ -38,16 +40,18 @@ func harness() jobstest.Harness {
 // process starts and stops a runtime together with its instance, as a program does.
 type process struct {
 	*river.Runtime
-	self *instance.Instance
+	self     *instance.Instance
+	listener *pg.Listener
 }
 
 func (p process) Start(ctx context.Context) error {
-	if err := p.self.Start(ctx); err != nil {
+	if err := errors.Join(p.listener.Start(context.WithoutCancel(ctx)), p.self.Start(ctx)); err != nil {
 		return err
 	}
 	return p.Runtime.Start(ctx)
 }
 
 func (p process) Stop(ctx context.Context) error {
+	defer p.listener.Stop()
 	return errors.Join(p.Runtime.Stop(ctx), p.self.Stop(ctx))
 }

@@ -3,9 +3,12 @@ package river
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"sync"
 
 	"github.com/riverqueue/river/riverdriver"
+
+	"github.com/postbus/postbus/pg"
 )
 
 const (
@@ -19,7 +22,8 @@ const (
 // process says to itself, which is all that it hears where LISTEN is not to be had. What does not fit its buffer is lost:
 // River polls.
 type ear struct {
-	hub    hub // nil: none
+	hub    *pg.Listener // nil: none
+	log    *slog.Logger
 	queues map[string]bool
 	heard  chan *riverdriver.Notification
 
@@ -29,8 +33,8 @@ type ear struct {
 
 var _ riverdriver.Listener = (*ear)(nil)
 
-func newEar(hub hub, queues map[string]int) *ear {
-	e := &ear{hub: hub, queues: map[string]bool{}, heard: make(chan *riverdriver.Notification, earBuffer), subs: map[string]func(){}}
+func newEar(hub *pg.Listener, queues map[string]int, log *slog.Logger) *ear {
+	e := &ear{hub: hub, log: log, queues: map[string]bool{}, heard: make(chan *riverdriver.Notification, earBuffer), subs: map[string]func(){}}
 	for queue := range queues {
 		e.queues[storedQueue(queue)] = true
 	}
@@ -81,8 +85,21 @@ func (e *ear) Listen(_ context.Context, topic string) error {
 	if e.hub == nil || e.subs[topic] != nil {
 		return nil
 	}
-	e.subs[topic] = e.hub.Subscribe(schema+"."+topic, func(payload string) { e.push(topic, payload) })
+	e.subs[topic] = follow(e.hub, schema+"."+topic, e.log, func(n pg.Notification) { e.hear(topic, n) })
 	return nil
+}
+
+// hear passes a notification on. Where some may have been missed, every queue may have work.
+func (e *ear) hear(topic string, n pg.Notification) {
+	if !n.Resync {
+		e.push(topic, n.Payload)
+		return
+	}
+	if topic == insertTopic {
+		for queue := range e.queues {
+			e.insert(queue)
+		}
+	}
 }
 
 func (e *ear) Unlisten(_ context.Context, topic string) error {

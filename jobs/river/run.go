@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"time"
 
 	riverqueue "github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
@@ -50,11 +51,22 @@ func (r *runner) Work(ctx context.Context, row *rivertype.JobRow, _ func(context
 	}
 	ended.receipt = k.Receipt
 	ended.verdict, ended.err = failed, "the handler ended its goroutine"
-	if row.Attempt < row.MaxAttempts {
-		ended.wait = k.Backoff(row.Attempt)
-	}
 	r.call(ctx, k, row, &ended)
+	if ended.verdict == failed && row.Attempt < row.MaxAttempts {
+		ended.wait = r.backoff(ctx, k, row)
+	}
 	return nil
+}
+
+// backoff asks the kind for the wait; one that panics has the default.
+func (r *runner) backoff(ctx context.Context, k *kind, row *rivertype.JobRow) (wait time.Duration) {
+	defer func() {
+		if value := recover(); value != nil {
+			r.log.ErrorContext(ctx, "backoff panicked", "kind", k.Name, "attempt", row.Attempt, "panic", value)
+			wait = jobs.DefaultBackoff(row.Attempt)
+		}
+	}()
+	return k.Backoff(row.Attempt)
 }
 
 // call runs the handler and notes how it ended.
@@ -63,7 +75,7 @@ func (r *runner) call(ctx context.Context, k *kind, row *rivertype.JobRow, ended
 		if value := recover(); value != nil {
 			ended.verdict, ended.err, ended.trace = failed, fmt.Sprintf("panic: %v", value), string(debug.Stack())
 			r.log.ErrorContext(ctx, "handler panicked", "job", row.ID, "kind", k.Name, "attempt", row.Attempt,
-				"panic", value, "stack", ended.trace)
+				"panic", storable(ended.err, 1000), "stack", ended.trace)
 		}
 	}()
 	args, meta := json.RawMessage(row.EncodedArgs), metadata{}

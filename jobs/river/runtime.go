@@ -25,6 +25,8 @@ const (
 	never = 100 * 365 * day
 	// Handlers that ignore the end of their context are given up after this, and their jobs given back.
 	giveUpAfter = 5 * time.Second
+	// River tries three times to resign as leader, 1 to 3 s each, with pauses in between.
+	resignTimeout = 15 * time.Second
 	// flushTimeout bounds the last records of a Stop whose ctx has ended.
 	flushTimeout = 5 * time.Second
 )
@@ -85,12 +87,12 @@ func New(pool *pgxpool.Pool, cfg Config) (*Runtime, error) {
 func (r *Runtime) wire(queries *riversql.Queries, periodics *periodics) {
 	var ear *ear
 	if len(r.kinds) > 0 {
-		ear = newEar(r.cfg.Listener, r.queues)
+		ear = newEar(r.cfg.Listener, r.queues, r.cfg.Log)
 	}
 	r.waker = newWaker(queries, r.cfg, ear)
 	r.enqueuer = &enqueuer{kinds: r.kinds, waker: r.waker, queries: queries}
 	r.inspector = &inspector{db: r.pool, queues: r.queues, enqueuer: r.enqueuer}
-	r.waiters = newWaiters(queries, r.cfg.Listener)
+	r.waiters = newWaiters(queries, r.cfg.Listener, r.cfg.Log)
 	r.settler = newSettler(queries, r.flights, r.waker, r.cfg.Log)
 	deadAfter := r.cfg.DeadAfter
 	if deadAfter <= 0 {
@@ -257,13 +259,12 @@ func (r *Runtime) land(ctx context.Context) error {
 	}
 	patience, cancel := context.WithTimeout(ctx, r.cfg.StopGrace+giveUpAfter)
 	defer cancel()
-	err := r.client.Stop(patience)
-	if err == nil {
+	if r.client.Stop(patience) == nil {
 		return nil
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	if err = r.client.StopAndCancel(last); err == nil {
+	if r.client.StopAndCancel(last) == nil {
 		return nil
 	}
 	var kinds []string
@@ -273,6 +274,15 @@ func (r *Runtime) land(ctx context.Context) error {
 			kinds = append(kinds, run.kind)
 		}
 	}
-	slices.Sort(kinds)
-	return fmt.Errorf("stop jobs: handlers of %s have not returned; their jobs are given back: %w", strings.Join(kinds, ", "), err)
+	if len(kinds) > 0 {
+		slices.Sort(kinds)
+		return fmt.Errorf("stop jobs: handlers of %s have not returned; their jobs are given back", strings.Join(kinds, ", "))
+	}
+	// The handlers are back: what River still does is to resign as leader, which waits for the database.
+	patience, cancel = context.WithTimeout(ctx, resignTimeout)
+	defer cancel()
+	if err := r.client.Stop(patience); err != nil {
+		return fmt.Errorf("stop River: %w", err)
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package river
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/postbus/postbus/internal/dbsqlc/riversql"
 	"github.com/postbus/postbus/jobs"
+	"github.com/postbus/postbus/pg"
 )
 
 const (
@@ -25,15 +27,16 @@ const (
 // waiters are the Waits of this process, on one subscription for all.
 type waiters struct {
 	queries *riversql.Queries
-	hub     hub
+	hub     *pg.Listener // nil: none
+	log     *slog.Logger
 
 	mu      sync.Mutex
 	stop    func() // ends the subscription; nil while nobody waits
 	waiting map[string]map[chan struct{}]struct{}
 }
 
-func newWaiters(queries *riversql.Queries, hub hub) *waiters {
-	return &waiters{queries: queries, hub: hub, waiting: map[string]map[chan struct{}]struct{}{}}
+func newWaiters(queries *riversql.Queries, hub *pg.Listener, log *slog.Logger) *waiters {
+	return &waiters{queries: queries, hub: hub, log: log, waiting: map[string]map[chan struct{}]struct{}{}}
 }
 
 // wait is Runtime.Wait.
@@ -97,7 +100,7 @@ func (w *waiters) join(id string) (told chan struct{}, leave func()) {
 	}
 	w.waiting[id][told] = struct{}{}
 	if w.stop == nil && w.hub != nil {
-		w.stop = w.hub.Subscribe(settledChannel, w.hear)
+		w.stop = follow(w.hub, settledChannel, w.log, w.hear)
 	}
 	return told, func() { w.leave(id, told) }
 }
@@ -111,16 +114,26 @@ func (w *waiters) leave(id string, told chan struct{}) {
 	w.mu.Unlock()
 }
 
-// hear passes a group's notification on.
-func (w *waiters) hear(payload string) {
+// hear passes a group's notification on. Where some may have been missed, everybody looks.
+func (w *waiters) hear(n pg.Notification) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for id := range strings.SplitSeq(payload, ",") {
-		for told := range w.waiting[id] {
-			select {
-			case told <- struct{}{}:
-			default:
-			}
+	if n.Resync {
+		for id := range w.waiting {
+			w.tell(id)
+		}
+		return
+	}
+	for id := range strings.SplitSeq(n.Payload, ",") {
+		w.tell(id)
+	}
+}
+
+func (w *waiters) tell(id string) {
+	for told := range w.waiting[id] {
+		select {
+		case told <- struct{}{}:
+		default:
 		}
 	}
 }
