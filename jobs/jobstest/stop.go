@@ -36,7 +36,7 @@ func stopLetsRunningFinish(e *env) {
 		ended <- err
 		return err
 	})
-	i := e.start(Spec{Kinds: []jobs.Kind{p.kind("held")}, Grace: e.h.Patience})
+	i := e.start(Spec{Kinds: []jobs.Kind{p.kind("held")}, Grace: time.Minute})
 	watch := e.create(Spec{App: "panel"})
 	id := e.enqueue(i, "held", number(1))
 	p.next()
@@ -70,7 +70,7 @@ func (e *env) stillRuns(watch *instance, id jobs.JobID, stopped <-chan error) {
 func stopFetchesNoMore(e *env) {
 	hold := e.gate()
 	p := e.probe(func(ctx context.Context, _ run) error { return hold.pass(ctx) })
-	i := e.start(Spec{Kinds: []jobs.Kind{p.kind("held")}, Grace: e.h.Patience})
+	i := e.start(Spec{Kinds: []jobs.Kind{p.kind("held")}, Grace: time.Minute})
 	first := e.enqueue(i, "held", number(1))
 	p.next()
 	stopped := e.stopping(i)

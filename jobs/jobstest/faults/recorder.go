@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -96,6 +97,7 @@ func (r *recorder) Failed() bool {
 	return r.failed
 }
 
+func (r *recorder) Output() io.Writer                 { return io.Discard }
 func (r *recorder) Helper()                           {}
 func (r *recorder) Log(...any)                        {}
 func (r *recorder) Logf(string, ...any)               {}
