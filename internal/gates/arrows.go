@@ -8,13 +8,14 @@ import (
 // sees draws the arrows: the rooms that each room may import. A room covers the folders below it that have no row of
 // their own, and sees itself. "" is the root package, the façade. A new room needs a row.
 var sees = map[string][]string{
-	"internal/loop":     {},
-	"internal/gates":    {},
-	"internal/dbsqlc":   {},
-	"internal/devpg":    {"internal/loop"},
-	"internal/wait":     {"internal/loop"},
-	"internal/instance": {"pg", "internal/loop", "internal/dbsqlc"},
-	"internal/testdb":   {"internal/devpg", "internal/wait", "pg"},
+	"internal/loop":       {},
+	"internal/gates":      {},
+	"internal/dbsqlc":     {},
+	"internal/devpg":      {"internal/loop"},
+	"internal/wait":       {"internal/loop"},
+	"internal/instance":   {"pg", "internal/loop", "internal/dbsqlc"},
+	"internal/faultproxy": {"internal/loop"},
+	"internal/testdb":     {"internal/devpg", "internal/wait", "pg"},
 
 	"pg":            {"internal/loop", "internal/dbsqlc"},
 	"jobs":          {"pg", "internal/loop"},
