@@ -18,6 +18,9 @@ type Config struct {
 	// App is the application. Required where Periodics are declared; dotted lower-case words.
 	App string
 
+	// Version is the application's, shown for the instance. Optional.
+	Version string
+
 	// Instance is the process's row among the living. Whoever made it starts it before Runtime.Start and stops it after
 	// Runtime.Stop. Defaults to one of the runtime's own, which starts and stops with it.
 	Instance *instance.Instance

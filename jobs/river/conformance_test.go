@@ -13,11 +13,20 @@ import (
 	"github.com/postbus/postbus/internal/testdb"
 	"github.com/postbus/postbus/jobs"
 	"github.com/postbus/postbus/jobs/jobstest"
+	"github.com/postbus/postbus/jobs/jobstest/faults"
 	"github.com/postbus/postbus/jobs/river"
 	"github.com/postbus/postbus/pg"
 )
 
 func TestConformance(t *testing.T) { jobstest.Run(t, harness()) }
+
+// The suite can fail: each fault that is seeded into this adapter is caught by the case that names it.
+func TestConformanceCatchesFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes minutes")
+	}
+	faults.Run(t, harness())
+}
 
 func harness() jobstest.Harness {
 	return jobstest.Harness{

@@ -77,7 +77,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Runtime, error) {
 	r := &Runtime{cfg: cfg, pool: pool, kinds: kinds, queues: queues, self: cfg.Instance, flights: newFlights()}
 	if r.self == nil {
 		r.ownsSelf = true
-		r.self = instance.New(pool, instance.Config{App: cfg.App, Kinds: kindNames(kinds), DeadAfter: cfg.DeadAfter, Log: cfg.Log})
+		r.self = instance.New(pool, instance.Config{App: cfg.App, Version: cfg.Version, Kinds: kindNames(kinds), DeadAfter: cfg.DeadAfter, Log: cfg.Log})
 	}
 	r.wire(queries, periodics)
 	return r, r.connect()

@@ -21,7 +21,7 @@ const (
 	firstPoll = 250 * time.Millisecond
 	lastPoll  = time.Second
 	// The first look is taken whatever the time to wait, and gets this much of it at least.
-	firstLook = 2 * time.Second
+	firstLook = 5 * time.Second
 )
 
 // waiters are the Waits of this process, on one subscription for all.
