@@ -1,0 +1,16 @@
+package rig
+
+import _ "embed"
+
+//go:embed schema.sql
+var schemaSQL string
+
+const (
+	versionSQL      = `select current_setting('server_version')`
+	transactionsSQL = `select xact_commit + xact_rollback from pg_stat_database where datname = $1`
+	// writtenTablesSQL lists those of the tables that there are.
+	writtenTablesSQL = `
+select string_agg(name, ', ')
+from unnest(array['bench.notes', 'bench.plain', 'postbus.events', 'postbus.river_job', 'riverdirect.river_job']) as name
+where to_regclass(name) is not null`
+)
