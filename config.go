@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/postbus/postbus/events"
 	"github.com/postbus/postbus/jobs"
 )
@@ -27,6 +29,10 @@ type Config struct {
 	// Queues is the number of workers per queue in this process. Defaults to index 4, notify 2, webhook 8, maintenance 1,
 	// and 4 for every other queue that a kind or subscription names, scaled down where the pool is small.
 	Queues map[string]int
+
+	// ListenConn is how to connect for LISTEN where the pool goes through a pooler in transaction mode, which swallows it:
+	// the server itself. Defaults to the pool's way; where that is deaf everything works by polling.
+	ListenConn *pgx.ConnConfig
 
 	// Log defaults to slog.Default().
 	Log *slog.Logger

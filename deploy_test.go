@@ -69,7 +69,8 @@ func TestSubscriptionRegisteredBetweenClaimAndReadIsNotMissed(t *testing.T) {
 		t.Fatal(err)
 	}
 	recordAll(t, pool, relay.Recorder(), 1, numbered("note-"))
-	eventually(t, 10*time.Second, pool, int64(1), `select count(*) from pg_locks where not granted and relation = 'postbus.subscriptions'::regclass`)
+	eventually(t, 10*time.Second, pool, true, `select count(*) > 0 from pg_stat_activity
+		where wait_event_type = 'Lock' and query like '%from postbus.subscriptions%' and datname = current_database()`)
 	registerAs(t, tx, "late")
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)

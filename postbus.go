@@ -35,7 +35,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Bus, error) {
 		cfg.Log = slog.Default()
 	}
 	b := &Bus{cfg: cfg, pool: pool}
-	b.listener = pg.NewListener(pool, pg.ListenerConfig{Log: cfg.Log})
+	b.listener = pg.NewListener(pool, pg.ListenerConfig{Conn: cfg.ListenConn, Log: cfg.Log})
 	evCfg := cfg.eventsConfig()
 	evCfg.Listener = b.listener
 	var err error
@@ -68,8 +68,8 @@ func (b *Bus) newRuntime() error {
 	}
 	periodics := append(b.events.Periodics(), b.cfg.Periodics...)
 	b.runtime, err = river.New(b.pool, river.Config{
-		App: b.cfg.App, Kinds: kinds, Periodics: periodics, Queues: queues,
-		Log: b.cfg.Log, FetchPoll: b.cfg.PollInterval, StopGrace: b.cfg.StopGrace,
+		App: b.cfg.App, Version: b.cfg.Version, Kinds: kinds, Periodics: periodics, Queues: queues,
+		Listener: b.listener, Log: b.cfg.Log, FetchPoll: b.cfg.PollInterval, StopGrace: b.cfg.StopGrace,
 	})
 	return err
 }

@@ -47,6 +47,7 @@ const (
 	defaultMaxDataBytes = 256 << 10
 	defaultBatchSize    = 200
 	fullScanEvery       = 2 * time.Second
+	passTimeout         = 30 * time.Second
 	heartbeatEvery      = 5 * time.Second
 	// together is how far apart two heartbeats of one name may lie and both count as living.
 	together = 30 * time.Second

@@ -92,7 +92,7 @@ func (r *relay) runOnce(ctx context.Context) (busy bool, err error) {
 		r.floor = fullScan
 	}
 	full := r.floor == fullScan
-	res, err := r.pass(ctx, r.floor, r.careful)
+	res, err := r.bounded(ctx)
 	if err != nil {
 		return false, r.failed(err)
 	}
@@ -110,6 +110,13 @@ func (r *relay) runOnce(ctx context.Context) (busy bool, err error) {
 		_ = loop.Sleep(ctx, r.cfg.PassGap)
 	}
 	return true, nil
+}
+
+// bounded makes a pass that ends in time: on a connection that went silent it would wait for ever.
+func (r *relay) bounded(ctx context.Context) (passResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, passTimeout)
+	defer cancel()
+	return r.pass(ctx, r.floor, r.careful)
 }
 
 // failed decides what follows a failed pass: a row's own fault is isolated by a careful pass at once, anything else is

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/postbus/postbus/internal/loop"
@@ -14,6 +15,9 @@ import (
 
 // ListenerConfig says how a Listener looks after its connection.
 type ListenerConfig struct {
+	// Conn is how to connect where LISTEN needs a way of its own, for instance past a pooler in transaction mode to the
+	// server itself. Defaults to the pool's.
+	Conn *pgx.ConnConfig
 	// Log defaults to slog.Default().
 	Log *slog.Logger
 	// PingEvery is how often the connection is tried. Defaults to 10 s.

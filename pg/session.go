@@ -34,12 +34,9 @@ type backend struct {
 func (l *Listener) connect(ctx context.Context, lost *backend) (*session, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*l.config.PingTimeout)
 	defer cancel()
-	pool := l.pool.Config()
-	config := pool.ConnConfig
-	if pool.BeforeConnect != nil { // passwords that expire
-		if err := pool.BeforeConnect(ctx, config); err != nil {
-			return nil, err
-		}
+	config, err := l.connConfig(ctx)
+	if err != nil {
+		return nil, err
 	}
 	config.RuntimeParams["application_name"] = "postbus-listener"
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec // no prepared statements: there may be a pooler
@@ -54,6 +51,18 @@ func (l *Listener) connect(ctx context.Context, lost *backend) (*session, error)
 		return nil, err
 	}
 	return s, nil
+}
+
+// connConfig is a copy of how to connect, which the caller may change.
+func (l *Listener) connConfig(ctx context.Context) (*pgx.ConnConfig, error) {
+	if l.config.Conn != nil {
+		return l.config.Conn.Copy(), nil
+	}
+	pool := l.pool.Config()
+	if pool.BeforeConnect == nil {
+		return pool.ConnConfig, nil
+	}
+	return pool.ConnConfig, pool.BeforeConnect(ctx, pool.ConnConfig) // passwords that expire
 }
 
 func (s *session) introduce(ctx context.Context, lost *backend) error {
