@@ -52,7 +52,7 @@ func newMirror(b *Bus) *mirror {
 			Queue: kind.Queue, MaxAttempts: int32(kind.MaxAttempts), Effect: string(s.Effect),
 		}))
 	}
-	m.beat = &loop.Ticker{Name: "events heartbeat", Interval: heartbeatEvery, Log: b.cfg.Log, Once: m.touch}
+	m.beat = &loop.Ticker{Name: "events heartbeat", Interval: heartbeatEvery, Timeout: 2 * heartbeatEvery, Log: b.cfg.Log, Once: m.touch}
 	return m
 }
 

@@ -1,11 +1,14 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
 	"time"
 )
+
+const defaultTimeout = time.Minute
 
 // Ticker calls Once when started, then after every Interval and every Wake, until Stop.
 // The fields must not change after Start. A Ticker must not be copied.
@@ -17,6 +20,8 @@ type Ticker struct {
 	Interval time.Duration
 	// Once makes one pass. Its error is logged here and nowhere else.
 	Once func(ctx context.Context) error
+	// Timeout bounds one pass: on a connection that went silent it would hang for ever. Defaults to 1 min.
+	Timeout time.Duration
 	// Log defaults to slog.Default().
 	Log *slog.Logger
 	// BackoffBase is the wait after the first failure; it doubles with each one that follows and
@@ -59,7 +64,7 @@ func (t *Ticker) run(ctx context.Context) {
 	backoff := Backoff{Base: t.BackoffBase, Max: t.BackoffMax}
 	for ctx.Err() == nil {
 		t.forgetWake() // before the pass: a Wake during it must bring another
-		err := guard(ctx, t.Once)
+		err := t.pass(ctx)
 		if ctx.Err() != nil {
 			return
 		}
@@ -77,6 +82,12 @@ func (t *Ticker) run(ctx context.Context) {
 		}
 		t.rest(ctx)
 	}
+}
+
+func (t *Ticker) pass(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(t.Timeout, defaultTimeout))
+	defer cancel()
+	return guard(ctx, t.Once)
 }
 
 func (t *Ticker) forgetWake() {

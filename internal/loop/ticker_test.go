@@ -3,6 +3,7 @@ package loop_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -146,5 +147,29 @@ func TestSleepEndsWithItsContext(t *testing.T) {
 	}
 	if err := loop.Sleep(t.Context(), time.Millisecond); err != nil {
 		t.Errorf("Sleep = %v, want nil", err)
+	}
+}
+
+// A pass that would hang for ever is ended, and the next one comes.
+func TestTickerEndsAPassThatHangs(t *testing.T) {
+	t.Parallel()
+	passes := make(chan struct{}, 10)
+	ticker := loop.Ticker{
+		Name: "hangs", Timeout: time.Millisecond, BackoffBase: time.Millisecond, BackoffMax: time.Millisecond,
+		Log: slog.New(slog.DiscardHandler),
+		Once: func(ctx context.Context) error {
+			passes <- struct{}{}
+			<-ctx.Done()
+			return ctx.Err()
+		},
+	}
+	ticker.Start(t.Context())
+	defer ticker.Stop()
+	for range 2 {
+		select {
+		case <-passes:
+		case <-time.After(10 * time.Second):
+			t.Fatal("the next pass does not come")
+		}
 	}
 }
