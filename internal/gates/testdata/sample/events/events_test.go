@@ -8,7 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river" // want river
 
-	"github.com/postbus/postbus" // want arrows
+	_ "github.com/postbus/postbus" // want arrows
+	"github.com/postbus/postbus/events"
 	_ "github.com/postbus/postbus/jobs/river"
 )
 
@@ -17,5 +18,5 @@ func TestAnything(t *testing.T) {
 	_, _ = (&pgx.Conn{}).Exec(context.Background(), "delete from postbus.events")
 	time.Sleep(time.Second) // want clock
 	_ = time.NewTicker      // want clock
-	_, _ = river.Client{}, postbus.Unknown
+	_, _ = river.Client{}, events.Begin
 }

@@ -1,3 +1,4 @@
+// Package work says what it is for in another file than doc.go.
 package work // want docgo
 
 import (
