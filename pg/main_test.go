@@ -2,9 +2,12 @@ package pg_test
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"go.uber.org/goleak"
 
 	"github.com/postbus/postbus/internal/testdb"
 )
@@ -14,6 +17,11 @@ func TestMain(m *testing.M) {
 		_, err := pool.Exec(ctx, "create table notes (id int primary key, parent int references notes deferrable initially deferred)")
 		return err
 	})
+	// Stop, InTx and Migrate leave no goroutine behind. pgx may take a while to close what broke.
+	if err := goleak.Find(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
 // ids returns what is in the table notes.

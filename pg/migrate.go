@@ -120,6 +120,10 @@ func ensureRecord(ctx context.Context, pool *pgxpool.Pool) error {
 
 func apply(ctx context.Context, pool *pgxpool.Pool, migration Migration) error {
 	return InTx(ctx, pool, func(ctx context.Context, tx pgx.Tx) error {
+		// A limit meant for the application's queries must not end the making of an index.
+		if _, err := tx.Exec(ctx, "set local statement_timeout = 0"); err != nil {
+			return err
+		}
 		if migration.Version > 0 { // 0 made the schema already
 			if err := execScript(ctx, tx, migration.Up); err != nil {
 				return err

@@ -83,7 +83,7 @@ func (s *session) probeArrived(ctx context.Context, token string) {
 	s.probe.phase, s.probe.due = probeIdle, time.Now().Add(s.config.ProbeEvery)
 	if !s.proven {
 		s.proven = true
-		s.noticeLossSoon(ctx)
+		s.settleIn(ctx)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,10 +94,12 @@ func (s *session) probeArrived(ctx context.Context, token string) {
 	s.hears, s.deaf = true, false
 }
 
-// noticeLossSoon asks the server to find out within half a minute when we are gone without a word,
-// so that our locks do not outlive us by hours. Where it cannot (a Unix socket), it need not.
-func (s *session) noticeLossSoon(ctx context.Context) {
-	_ = s.exec(ctx, "set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3")
+// settleIn asks the server to find out within half a minute when we are gone without a word, so
+// that our locks do not outlive us by hours, and not to mind that we are idle. A server that
+// refuses is no worse than before.
+func (s *session) settleIn(ctx context.Context) {
+	_ = s.exec(ctx, "set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3; "+
+		"set idle_session_timeout = 0")
 }
 
 // turnDeaf notes that the connection does not hear, and gives its locks back. Its error means that

@@ -39,7 +39,7 @@ func inspect(ctx context.Context, db DBTX) (s server, err error) {
 func (s server) check() error {
 	switch role, database := quoteName(s.role), quoteName(s.database); {
 	case s.version < oldestServer:
-		return fmt.Errorf("Postgres 14 or newer is needed, this is %s", s.named)
+		return fmt.Errorf("this is Postgres %s; 14 or newer is needed", s.named)
 	case s.standby:
 		return fmt.Errorf("this server is a standby and takes no writes: connect to the primary")
 	case !s.mayProceed && s.hasSchema:

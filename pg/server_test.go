@@ -19,7 +19,7 @@ func TestServerCheckSaysWhatHelps(t *testing.T) {
 		change func(s *server)
 		want   string
 	}{
-		"old":     {func(s *server) { s.version, s.named = 130012, "13.12" }, "Postgres 14 or newer is needed, this is 13.12"},
+		"old":     {func(s *server) { s.version, s.named = 130012, "13.12" }, "this is Postgres 13.12; 14 or newer is needed"},
 		"standby": {func(s *server) { s.standby = true }, "connect to the primary"},
 		"schema":  {func(s *server) { s.mayProceed = false }, `create schema postbus authorization "app"`},
 		"tables":  {func(s *server) { s.mayProceed, s.hasSchema = false, true }, `grant usage, create on schema postbus to "app"`},

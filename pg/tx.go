@@ -28,7 +28,7 @@ func InTx(ctx context.Context, pool *pgxpool.Pool, fn func(ctx context.Context, 
 
 // Nested calls fn inside db: in a savepoint where db is a transaction, and in a transaction as
 // InTx does where db is a pool or a connection. When fn returns an error or panics, only what fn
-// did is rolled back, and an outer transaction can go on.
+// did is rolled back, and an outer transaction can go on. fn must neither commit nor roll back.
 func Nested(ctx context.Context, db DBTX, fn func(ctx context.Context, tx pgx.Tx) error) error {
 	switch db := db.(type) {
 	case pgx.Tx:
@@ -122,10 +122,8 @@ func inSavepoint(ctx context.Context, tx pgx.Tx, fn func(ctx context.Context, tx
 func undo(ctx context.Context, tx pgx.Tx) error {
 	ctx, cancel := outliving(ctx)
 	defer cancel()
-	for _, sql := range []string{"rollback to savepoint postbus", "release savepoint postbus"} {
-		if _, err := tx.Exec(ctx, sql); err != nil {
-			return fmt.Errorf("pg: %s: %w", sql, err)
-		}
+	if _, err := tx.Exec(ctx, "rollback to savepoint postbus; release savepoint postbus"); err != nil {
+		return fmt.Errorf("pg: roll back to the savepoint: %w", err)
 	}
 	return nil
 }

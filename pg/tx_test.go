@@ -5,11 +5,13 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/postbus/postbus/internal/faultproxy"
 	"github.com/postbus/postbus/internal/testdb"
 	"github.com/postbus/postbus/pg"
 )
@@ -112,6 +114,27 @@ func TestInTxDoesNotCommitAfterTheContextEnds(t *testing.T) {
 		t.Errorf("error = %v, want %v and a known outcome", err, context.Canceled)
 	}
 	expect(t, pool)
+}
+
+// When the answer to COMMIT never comes, the caller is told that nobody knows.
+func TestInTxTellsAnUnknownOutcomeApart(t *testing.T) {
+	t.Parallel()
+	proxy, address := faultproxy.ForURL(t, testdb.URL(t))
+	pool, err := pgxpool.New(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	err = pg.InTx(ctx, pool, func(ctx context.Context, tx pgx.Tx) error {
+		defer proxy.BlackHole()
+		return insert(ctx, tx, 1)
+	})
+	if !errors.Is(err, pg.ErrCommitUnknown) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error = %v, want %v", err, pg.ErrCommitUnknown)
+	}
+	proxy.Cut()
 }
 
 // Explicit read committed, read write: the database's defaults do not matter.

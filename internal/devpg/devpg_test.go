@@ -30,17 +30,28 @@ func start(t *testing.T, config devpg.Config) *devpg.Server {
 	return server
 }
 
-func query[T any](t *testing.T, server *devpg.Server, sql string) T {
+// connect returns a connection that the test's end closes.
+func connect(t *testing.T, server *devpg.Server) *pgx.Conn {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	conn, err := pgx.Connect(ctx, server.URL())
+	conn, err := pgx.Connect(t.Context(), server.URL())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close(ctx)
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+func run(t *testing.T, server *devpg.Server, sql string) {
+	t.Helper()
+	if _, err := connect(t, server).Exec(t.Context(), sql); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func query[T any](t *testing.T, server *devpg.Server, sql string) T {
+	t.Helper()
 	var value T
-	if err := conn.QueryRow(ctx, sql).Scan(&value); err != nil {
+	if err := connect(t, server).QueryRow(t.Context(), sql).Scan(&value); err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
 	return value

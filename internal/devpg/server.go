@@ -208,7 +208,7 @@ func (s *Server) initialise(ctx context.Context) error {
 		args = append(args, "--no-sync")
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, "initdb"), args...)
-	cmd.Dir = s.dir
+	cmd.Dir, cmd.Env = s.dir, environment()
 	cmd.SysProcAttr = s.owner.processAttributes()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("devpg: initdb in %s: %w\n%s", s.dir, err, out)

@@ -46,7 +46,7 @@ func (s *Server) spawn() (*process, error) {
 	defer theirs.Close()
 
 	cmd := exec.Command("/bin/sh", s.supervisorArgs()...)
-	cmd.Dir = s.dir
+	cmd.Dir, cmd.Env = s.dir, environment()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs, logFile, logFile
 	cmd.SysProcAttr = s.owner.processAttributes()
 	if err := cmd.Start(); err != nil {
@@ -80,6 +80,9 @@ func (s *Server) supervisorArgs() []string {
 	}
 	return args
 }
+
+// environment is ours in the C locale: macOS does not start Postgres without one that it knows.
+func environment() []string { return append(os.Environ(), "LC_ALL=C") }
 
 func (p *process) alive() bool {
 	select {

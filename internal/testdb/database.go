@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/postbus/postbus/internal/devpg"
-	"github.com/postbus/postbus/internal/loop"
+	"github.com/postbus/postbus/internal/wait"
 )
 
 // New returns a pool on a fresh, migrated database. Pool and database go when the test ends.
@@ -91,17 +91,11 @@ func open(t testing.TB, address string) *pgxpool.Pool {
 		t.Fatalf("testdb: %v", err)
 	}
 	t.Cleanup(func() {
-		closed := make(chan struct{})
-		var closer loop.Runner
-		closer.Start(context.Background(), func(context.Context) {
-			pool.Close() // waits for connections that are in use
-			close(closed)
+		wait.Eventually(t, 10*time.Second, func() (bool, string) { // Close would wait for ever
+			n := pool.Stat().AcquiredConns()
+			return n == 0, fmt.Sprintf("testdb: the test has ended and has not given %d connections back to the pool", n)
 		})
-		select {
-		case <-closed:
-		case <-time.After(10 * time.Second):
-			t.Errorf("testdb: %d connections were not given back to the pool within 10 s of the test's end", pool.Stat().AcquiredConns())
-		}
+		pool.Close()
 	})
 	return pool
 }
