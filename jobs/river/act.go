@@ -95,7 +95,7 @@ func (i *inspector) matching(ctx context.Context, filter jobs.Filter, acts ...jo
 	if err != nil || !ok || !any {
 		return nil, err
 	}
-	params.States, params.Available = []string{}, "any"
+	params.States = []string{}
 	if err := filterStates(&params, states); err != nil {
 		return nil, err
 	}
@@ -103,10 +103,13 @@ func (i *inspector) matching(ctx context.Context, filter jobs.Filter, acts ...jo
 	if filter.Limit > 0 {
 		params.Most = int32(min(filter.Limit, maxBulk))
 	}
+	if err := i.narrow(ctx, &params); err != nil {
+		return nil, err
+	}
 	ids, err := i.planned().ListJobIDs(ctx, riversql.ListJobIDsParams{
-		Ids: params.Ids, Kinds: params.Kinds, Queues: params.Queues, States: params.States, Available: params.Available,
+		Ids: params.Ids, Kinds: params.Kinds, Queues: params.Queues, States: params.States, Waiting: params.Waiting,
 		Owner: params.Owner, Args: params.Args, After: params.After, Before: params.Before, Below: params.Below,
-		Unacked: params.Unacked, Unasked: true, Most: params.Most,
+		FromID: params.FromID, Unacked: params.Unacked, Unasked: true, Most: params.Most,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list jobs: %w", err)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -66,6 +68,9 @@ func (i *inspector) List(ctx context.Context, filter jobs.Filter) (jobs.Page, er
 	if limit <= 0 {
 		limit = defaultPage
 	}
+	if err := i.narrow(ctx, &params); err != nil {
+		return jobs.Page{}, err
+	}
 	params.Most = int32(limit) + 1 // one more tells whether there is a next page
 	rows, err := i.planned().ListJobs(ctx, params)
 	if err != nil {
@@ -86,6 +91,31 @@ func (i *inspector) List(ctx context.Context, filter jobs.Filter) (jobs.Page, er
 	return page, nil
 }
 
+// overlap is how far ids and times of creation may disagree: no statement that enqueues takes as long.
+const overlap = 10 * time.Minute
+
+// boundTime narrows the ids to those that the filter's times leave: rows are found by id, and a time alone would be looked
+// for in all of them.
+func (i *inspector) boundTime(ctx context.Context, params *riversql.ListJobsParams) error {
+	if !params.After.IsZero() {
+		id, err := i.queries().FindIDAt(ctx, riversql.FindIDAtParams{MadeAt: params.After.Add(-overlap)})
+		if err != nil {
+			return fmt.Errorf("find the first job of the time: %w", err)
+		}
+		params.FromID = id
+	}
+	if !params.Before.IsZero() {
+		id, err := i.queries().FindIDAt(ctx, riversql.FindIDAtParams{MadeAt: params.Before.Add(overlap)})
+		if err != nil {
+			return fmt.Errorf("find the last job of the time: %w", err)
+		}
+		if params.Below == 0 || id < params.Below {
+			params.Below = max(id, 1)
+		}
+	}
+	return nil
+}
+
 // cursorPrefix tells our cursors from other texts.
 const cursorPrefix = "j"
 
@@ -103,7 +133,7 @@ func parseCursor(cursor string) (below int64, err error) {
 // listParams answers the query's parameters, and false where the filter cannot match anything.
 func listParams(filter jobs.Filter) (params riversql.ListJobsParams, ok bool, err error) {
 	params = riversql.ListJobsParams{
-		Ids: parseIDs(filter.IDs), Kinds: texts(filter.Kinds), Queues: []string{}, States: []string{}, Available: "any",
+		Ids: parseIDs(filter.IDs), Kinds: texts(filter.Kinds), Queues: []string{}, States: []string{}, Waiting: []int64{},
 		Owner: filter.Owner, After: filter.After, Before: filter.Before, Unacked: filter.Unacked,
 	}
 	if len(filter.IDs) > 0 && len(params.Ids) == 0 {
@@ -131,33 +161,34 @@ func listParams(filter jobs.Filter) (params riversql.ListJobsParams, ok bool, er
 	return params, true, filterStates(&params, filter.States)
 }
 
-// filterStates maps the port's states to River's. Available jobs are pending, or retryable where they wait for an attempt.
+// filterStates maps the port's states to River's. Available jobs are pending, or retryable where they wait for an attempt:
+// those are told apart by their ids.
 func filterStates(params *riversql.ListJobsParams, states []jobs.State) error {
-	pending, retryable := false, false
 	for _, state := range states {
 		switch state {
 		case jobs.Pending:
-			pending = true
-			params.States = append(params.States, "pending", "scheduled")
+			params.States = append(params.States, stateAvailable, "pending", "scheduled")
 		case jobs.Retryable:
-			retryable = true
-			params.States = append(params.States, "retryable")
+			params.States = append(params.States, stateWaiting, "retryable")
 		case jobs.Running, jobs.Completed, jobs.Discarded, jobs.Cancelled:
 			params.States = append(params.States, string(state))
 		default:
 			return fmt.Errorf("%w: state %q: use %v", jobs.ErrInvalid, state, jobs.States())
 		}
 	}
-	if pending || retryable {
-		params.States = append(params.States, stateAvailable)
-	}
-	switch {
-	case pending && !retryable:
-		params.Available = "may run"
-	case retryable && !pending:
-		params.Available = "waits"
-	}
 	return nil
+}
+
+// narrow looks up what the query takes as ids: the jobs that wait, and the times.
+func (i *inspector) narrow(ctx context.Context, params *riversql.ListJobsParams) error {
+	if slices.Contains(params.States, stateAvailable) || slices.Contains(params.States, stateWaiting) {
+		waiting, err := i.planned().ListWaiting(ctx, riversql.ListWaitingParams{Most: maxBulk})
+		if err != nil {
+			return fmt.Errorf("list jobs that wait for an attempt: %w", err)
+		}
+		params.Waiting = append(params.Waiting, waiting...)
+	}
+	return i.boundTime(ctx, params)
 }
 
 func texts(given []string) []string { return append([]string{}, given...) }
@@ -168,7 +199,7 @@ func (i *inspector) Get(ctx context.Context, id jobs.JobID) (jobs.Job, error) {
 		return jobs.Job{}, err
 	}
 	rows, err := i.queries().ListJobs(ctx, riversql.ListJobsParams{
-		Ids: []int64{number}, Kinds: []string{}, Queues: []string{}, States: []string{}, Available: "any", Most: 1,
+		Ids: []int64{number}, Kinds: []string{}, Queues: []string{}, States: []string{}, Waiting: []int64{}, Most: 1,
 	})
 	if err != nil {
 		return jobs.Job{}, fmt.Errorf("get job %s: %w", id, err)

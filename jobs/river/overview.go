@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -41,14 +42,18 @@ func (i *inspector) Overview(ctx context.Context, kind string) (jobs.Overview, e
 	if err != nil {
 		return jobs.Overview{}, fmt.Errorf("count unfinished jobs: %w", err)
 	}
-	for _, row := range open {
-		counts.open(row)
+	waiting, err := queries.CountWaiting(ctx, riversql.CountWaitingParams{Most: countCap + 1})
+	if err != nil {
+		return jobs.Overview{}, fmt.Errorf("count jobs that wait for an attempt: %w", err)
 	}
-	oldest, err := queries.OldestPending(ctx, riversql.OldestPendingParams{Kind: kind})
-	if err == nil {
-		oldest = oldest.UTC()
-		counts.OldestPending = &oldest
-	} else if !errors.Is(err, pgx.ErrNoRows) {
+	waits := map[string]int64{}
+	for _, row := range waiting {
+		waits[row.Kind] += row.N
+	}
+	for _, row := range open {
+		counts.open(row, waits[row.Kind])
+	}
+	if counts.OldestPending, err = oldestPending(ctx, queries, kind); err != nil {
 		return jobs.Overview{}, fmt.Errorf("find the job that waits longest: %w", err)
 	}
 	unacked, err := queries.CountUnacked(ctx, riversql.CountUnackedParams{Kind: kind, Most: countCap + 1})
@@ -67,14 +72,28 @@ func (i *inspector) Overview(ctx context.Context, kind string) (jobs.Overview, e
 	return counts.Overview, nil
 }
 
-// open adds one kind's jobs in one of River's states.
-func (c *overviewCounts) open(row riversql.CountOpenRow) {
+func oldestPending(ctx context.Context, queries *riversql.Queries, kind string) (*time.Time, error) {
+	var at time.Time
+	var err error
+	if kind == "" {
+		at, err = queries.OldestPending(ctx)
+	} else {
+		at, err = queries.OldestPendingOf(ctx, riversql.OldestPendingOfParams{Kind: kind, Most: countCap + 1})
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	at = at.UTC()
+	return &at, err
+}
+
+// open adds one kind's jobs in one of River's states. waits are those of its available jobs that count as retryable.
+func (c *overviewCounts) open(row riversql.CountOpenRow, waits int64) {
 	of := c.Kinds[row.Kind]
 	if row.State == stateAvailable {
-		waits, may := counted(row.Waits), counted(row.N-row.Waits)
-		waits.About, may.About = row.N > countCap, row.N > countCap
-		c.state(jobs.Retryable, &of.Retryable, waits)
-		c.state(jobs.Pending, &of.Pending, may)
+		waits = min(waits, row.N)
+		c.state(jobs.Retryable, &of.Retryable, jobs.Count{N: waits, About: waits > countCap})
+		c.state(jobs.Pending, &of.Pending, jobs.Count{N: row.N - waits, About: row.N > countCap})
 	} else {
 		to := map[jobs.State]*jobs.Count{
 			jobs.Pending: &of.Pending, jobs.Running: &of.Running, jobs.Retryable: &of.Retryable, jobs.Discarded: &of.Discarded,

@@ -15,6 +15,14 @@ func (i *inspector) Queues(ctx context.Context) ([]jobs.QueueStatus, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list queues: %w", err)
 	}
+	waiting, err := i.planned().CountWaiting(ctx, riversql.CountWaitingParams{Most: countCap + 1})
+	if err != nil {
+		return nil, fmt.Errorf("count jobs that wait for an attempt: %w", err)
+	}
+	waits := map[string]int64{}
+	for _, row := range waiting {
+		waits[row.Queue] += row.N
+	}
 	queues := map[string]*jobs.QueueStatus{}
 	for name, workers := range i.queues {
 		queues[name] = &jobs.QueueStatus{Name: name, Workers: workers}
@@ -25,7 +33,7 @@ func (i *inspector) Queues(ctx context.Context) ([]jobs.QueueStatus, error) {
 			queues[name] = &jobs.QueueStatus{Name: name}
 		}
 		queues[name].Paused = row.Paused
-		addQueueCount(queues[name], row)
+		addQueueCount(queues[name], row, waits[row.Name])
 	}
 	var list []jobs.QueueStatus
 	for _, name := range slices.Sorted(maps.Keys(queues)) {
@@ -34,10 +42,11 @@ func (i *inspector) Queues(ctx context.Context) ([]jobs.QueueStatus, error) {
 	return list, nil
 }
 
-func addQueueCount(queue *jobs.QueueStatus, row riversql.CountQueuesRow) {
+// addQueueCount adds a queue's jobs in one of River's states. waits are those of its available jobs that count as retryable.
+func addQueueCount(queue *jobs.QueueStatus, row riversql.CountQueuesRow, waits int64) {
 	add := func(to *jobs.Count, n int64) {
 		to.N += n
-		to.About = to.About || row.N > countCap
+		to.About = to.About || n > countCap
 	}
 	switch shownState(row.State, false) {
 	case jobs.Running:
@@ -45,17 +54,13 @@ func addQueueCount(queue *jobs.QueueStatus, row riversql.CountQueuesRow) {
 	case jobs.Retryable:
 		add(&queue.Retryable, row.N)
 	default:
-		add(&queue.Pending, row.N-row.Waits*waitsCount(row.State))
-		add(&queue.Retryable, row.Waits*waitsCount(row.State))
+		if row.State != stateAvailable {
+			waits = 0
+		}
+		waits = min(waits, row.N)
+		add(&queue.Retryable, waits)
+		add(&queue.Pending, row.N-waits)
 	}
-}
-
-// waitsCount is 1 for the one state whose waiting jobs count as retryable.
-func waitsCount(state string) int64 {
-	if state == stateAvailable {
-		return 1
-	}
-	return 0
 }
 
 func (i *inspector) Pause(ctx context.Context, queue string) error {

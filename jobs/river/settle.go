@@ -18,6 +18,7 @@ const (
 
 	settleTimeout  = 10 * time.Second
 	stateAvailable = "available"
+	stateWaiting   = "waiting" // of the filter: available, but waits for its next attempt
 )
 
 // settler records how runs ended: those that somebody waits for in small groups at once, the others in larger ones. No

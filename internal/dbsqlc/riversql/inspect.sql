@@ -1,26 +1,34 @@
 -- name: ListJobs :many
 -- Newest first. Conditions that are not asked for are folded away: the statement is planned with its values.
 -- River's "available" holds jobs that may run now and those that wait a few seconds for their next attempt: the latter
--- have errors and a due time in the future, and count as retryable.
+-- (ListWaiting) count as retryable.
 select
     j.id, j.kind, j.queue, j.state::text as state, j.args, j.metadata, j.attempt, j.max_attempts, j.created_at,
     j.scheduled_at, j.attempted_at, j.finalized_at, j.errors,
     coalesce(j.attempted_by[cardinality(j.attempted_by)], '')::text as instance,
-    coalesce(j.state = 'available' and cardinality(j.errors) > 0 and j.scheduled_at > clock_timestamp(), false)::boolean as waits
+    coalesce(j.state = 'available' and cardinality(j.errors) > 0 and j.scheduled_at > statement_timestamp(), false)::boolean as waits
 from postbus.river_job as j
 where (cardinality(sqlc.arg(ids)::bigint[]) = 0 or j.id = any(sqlc.arg(ids)::bigint[]))
     and (cardinality(sqlc.arg(kinds)::text[]) = 0 or j.kind = any(sqlc.arg(kinds)::text[]))
     and (cardinality(sqlc.arg(queues)::text[]) = 0 or j.queue = any(sqlc.arg(queues)::text[]))
-    and (cardinality(sqlc.arg(states)::text[]) = 0 or j.state = any(cast(sqlc.arg(states)::text[] as postbus.river_job_state[])))
     and (
-        sqlc.arg(available)::text = 'any' or j.state <> 'available'
-        or (sqlc.arg(available)::text = 'waits') = coalesce(cardinality(j.errors) > 0 and j.scheduled_at > clock_timestamp(), false)
+        cardinality(sqlc.arg(states)::text[]) = 0
+        or ('available' = any(sqlc.arg(states)::text[]) and j.state = 'available' and not j.id = any(sqlc.arg(waiting)::bigint[]))
+        or ('waiting' = any(sqlc.arg(states)::text[]) and j.state = 'available' and j.id = any(sqlc.arg(waiting)::bigint[]))
+        or ('pending' = any(sqlc.arg(states)::text[]) and j.state = 'pending')
+        or ('retryable' = any(sqlc.arg(states)::text[]) and j.state = 'retryable')
+        or ('running' = any(sqlc.arg(states)::text[]) and j.state = 'running')
+        or ('scheduled' = any(sqlc.arg(states)::text[]) and j.state = 'scheduled')
+        or ('cancelled' = any(sqlc.arg(states)::text[]) and j.state = 'cancelled' and j.finalized_at is not null)
+        or ('completed' = any(sqlc.arg(states)::text[]) and j.state = 'completed' and j.finalized_at is not null)
+        or ('discarded' = any(sqlc.arg(states)::text[]) and j.state = 'discarded' and j.finalized_at is not null)
     )
     and (sqlc.arg(owner)::text = '' or (j.metadata ? 'owner' and j.metadata ->> 'owner' = sqlc.arg(owner)::text))
     and (sqlc.arg(args)::text = '' or j.args @> nullif(sqlc.arg(args)::text, '')::jsonb)
     and (sqlc.arg(after)::timestamptz = '0001-01-01 00:00:00+00'::timestamptz or j.created_at >= sqlc.arg(after)::timestamptz)
     and (sqlc.arg(before)::timestamptz = '0001-01-01 00:00:00+00'::timestamptz or j.created_at < sqlc.arg(before)::timestamptz)
     and (sqlc.arg(below)::bigint = 0 or j.id < sqlc.arg(below)::bigint)
+    and (sqlc.arg(from_id)::bigint = 0 or j.id >= sqlc.arg(from_id)::bigint)
     and (not sqlc.arg(unacked)::boolean or (j.state = 'discarded' and not j.metadata ? 'acknowledged_at'))
 order by j.id desc
 limit sqlc.arg(most);
@@ -32,16 +40,24 @@ from postbus.river_job as j
 where (cardinality(sqlc.arg(ids)::bigint[]) = 0 or j.id = any(sqlc.arg(ids)::bigint[]))
     and (cardinality(sqlc.arg(kinds)::text[]) = 0 or j.kind = any(sqlc.arg(kinds)::text[]))
     and (cardinality(sqlc.arg(queues)::text[]) = 0 or j.queue = any(sqlc.arg(queues)::text[]))
-    and (cardinality(sqlc.arg(states)::text[]) = 0 or j.state = any(cast(sqlc.arg(states)::text[] as postbus.river_job_state[])))
     and (
-        sqlc.arg(available)::text = 'any' or j.state <> 'available'
-        or (sqlc.arg(available)::text = 'waits') = coalesce(cardinality(j.errors) > 0 and j.scheduled_at > clock_timestamp(), false)
+        cardinality(sqlc.arg(states)::text[]) = 0
+        or ('available' = any(sqlc.arg(states)::text[]) and j.state = 'available' and not j.id = any(sqlc.arg(waiting)::bigint[]))
+        or ('waiting' = any(sqlc.arg(states)::text[]) and j.state = 'available' and j.id = any(sqlc.arg(waiting)::bigint[]))
+        or ('pending' = any(sqlc.arg(states)::text[]) and j.state = 'pending')
+        or ('retryable' = any(sqlc.arg(states)::text[]) and j.state = 'retryable')
+        or ('running' = any(sqlc.arg(states)::text[]) and j.state = 'running')
+        or ('scheduled' = any(sqlc.arg(states)::text[]) and j.state = 'scheduled')
+        or ('cancelled' = any(sqlc.arg(states)::text[]) and j.state = 'cancelled' and j.finalized_at is not null)
+        or ('completed' = any(sqlc.arg(states)::text[]) and j.state = 'completed' and j.finalized_at is not null)
+        or ('discarded' = any(sqlc.arg(states)::text[]) and j.state = 'discarded' and j.finalized_at is not null)
     )
     and (sqlc.arg(owner)::text = '' or (j.metadata ? 'owner' and j.metadata ->> 'owner' = sqlc.arg(owner)::text))
     and (sqlc.arg(args)::text = '' or j.args @> nullif(sqlc.arg(args)::text, '')::jsonb)
     and (sqlc.arg(after)::timestamptz = '0001-01-01 00:00:00+00'::timestamptz or j.created_at >= sqlc.arg(after)::timestamptz)
     and (sqlc.arg(before)::timestamptz = '0001-01-01 00:00:00+00'::timestamptz or j.created_at < sqlc.arg(before)::timestamptz)
     and (sqlc.arg(below)::bigint = 0 or j.id < sqlc.arg(below)::bigint)
+    and (sqlc.arg(from_id)::bigint = 0 or j.id >= sqlc.arg(from_id)::bigint)
     and (not sqlc.arg(unacked)::boolean or (j.state = 'discarded' and not j.metadata ? 'acknowledged_at'))
     and (not sqlc.arg(unasked)::boolean or j.state <> 'running' or not j.metadata ? 'cancel_attempted_at')
 order by j.id desc
@@ -50,7 +66,7 @@ limit sqlc.arg(most);
 -- name: JobState :one
 select
     j.state::text as state,
-    coalesce(j.state = 'available' and cardinality(j.errors) > 0 and j.scheduled_at > clock_timestamp(), false)::boolean as waits
+    coalesce(j.state = 'available' and cardinality(j.errors) > 0 and j.scheduled_at > statement_timestamp(), false)::boolean as waits
 from postbus.river_job as j
 where j.id = @id;
 
@@ -68,7 +84,7 @@ with held as (
     where j.id = any(@ids::bigint[])
         and (
             j.state in ('retryable', 'completed', 'cancelled', 'discarded')
-            or (j.state = 'available' and cardinality(j.errors) > 0 and j.scheduled_at > clock_timestamp())
+            or (j.state = 'available' and cardinality(j.errors) > 0 and j.scheduled_at > statement_timestamp())
         )
     order by j.id
     for update
@@ -168,24 +184,110 @@ with recursive kinds as (
     from kinds as k
     where k.kind is not null and @kind::text = ''
 )
-select k.kind::text as kind, s.state::text as state, c.n::bigint as n, c.waits::bigint as waits
+select k.kind::text as kind, s.state::text as state, c.n::bigint as n
 from kinds as k
 cross join (
     select unnest(array['available', 'discarded', 'pending', 'retryable', 'running', 'scheduled']) as state
 ) as s
 cross join lateral (
-    select
-        count(*) as n,
-        count(*) filter (where m.has_errors and m.scheduled_at > clock_timestamp()) as waits
+    select count(*) as n
     from (
-        select (cardinality(j.errors) > 0) as has_errors, j.scheduled_at
-        from postbus.river_job as j
+        select from postbus.river_job as j
         where j.kind = k.kind and j.state = s.state::postbus.river_job_state
             and j.state in ('available', 'discarded', 'pending', 'retryable', 'running', 'scheduled')
         limit @most
     ) as m
 ) as c
 where k.kind is not null and c.n > 0;
+
+-- name: CountWaiting :many
+-- Available jobs that wait for their next attempt (at most 5 s away), per queue and kind: they count as retryable.
+with recursive queues as (
+    (
+        select j.queue
+        from postbus.river_job as j
+        where j.state = 'available'
+        order by j.queue
+        limit 1
+    )
+    union all
+    select n.queue
+    from queues as q
+    cross join lateral (
+        select j.queue
+        from postbus.river_job as j
+        where j.state = 'available' and j.queue > q.queue
+        order by j.queue
+        limit 1
+    ) as n
+)
+select w.queue::text as queue, w.kind::text as kind, count(*) as n
+from queues as q
+cross join lateral (
+    select j.queue, j.kind
+    from postbus.river_job as j
+    where j.state = 'available' and j.queue = q.queue and j.priority = 1 and j.scheduled_at > statement_timestamp()
+        and cardinality(j.errors) > 0
+    limit @most
+) as w
+group by w.queue, w.kind;
+
+-- name: ListWaiting :many
+-- The ids of what CountWaiting counts.
+with recursive queues as (
+    (
+        select j.queue
+        from postbus.river_job as j
+        where j.state = 'available'
+        order by j.queue
+        limit 1
+    )
+    union all
+    select n.queue
+    from queues as q
+    cross join lateral (
+        select j.queue
+        from postbus.river_job as j
+        where j.state = 'available' and j.queue > q.queue
+        order by j.queue
+        limit 1
+    ) as n
+)
+select w.id
+from queues as q
+cross join lateral (
+    select j.id
+    from postbus.river_job as j
+    where j.state = 'available' and j.queue = q.queue and j.priority = 1 and j.scheduled_at > statement_timestamp()
+        and cardinality(j.errors) > 0
+    limit @most
+) as w;
+
+-- name: FindIDAt :one
+-- An id such that jobs with smaller ids were made before the time given, by bisection along the key: ids are drawn in the
+-- order of time, but for statements that overlap. Callers allow for those.
+with recursive span as (
+    select coalesce(min(j.id), 1) as lo, coalesce(max(j.id), 0) + 1 as hi from postbus.river_job as j
+    union all
+    select
+        case when m.created_at < sqlc.arg(made_at)::timestamptz then m.id + 1 else span.lo end,
+        case when m.created_at < sqlc.arg(made_at)::timestamptz then span.hi else (span.lo + span.hi) / 2 end
+    from span
+    cross join lateral (
+        select
+            coalesce(max(f.id), span.hi) as id,
+            coalesce(max(f.created_at), 'infinity') as created_at
+        from (
+            select j.id, j.created_at
+            from postbus.river_job as j
+            where j.id >= (span.lo + span.hi) / 2 and j.id < span.hi
+            order by j.id
+            limit 1
+        ) as f
+    ) as m
+    where span.lo < span.hi
+)
+select min(span.hi)::bigint as id from span;
 
 -- name: CountFinished :many
 -- Finished jobs of every kind, counted up to @most.
@@ -239,16 +341,48 @@ from (
 where e.kind = @kind::text;
 
 -- name: OldestPending :one
--- When the job that waits longest for a worker could first have run.
+-- When the job that waits longest for a worker could first have run: the first of each queue is at hand.
+with recursive queues as (
+    (
+        select j.queue
+        from postbus.river_job as j
+        where j.state = 'available'
+        order by j.queue
+        limit 1
+    )
+    union all
+    select n.queue
+    from queues as q
+    cross join lateral (
+        select j.queue
+        from postbus.river_job as j
+        where j.state = 'available' and j.queue > q.queue
+        order by j.queue
+        limit 1
+    ) as n
+)
+select min(o.scheduled_at)::timestamptz as scheduled_at
+from queues as q
+cross join lateral (
+    select j.scheduled_at
+    from postbus.river_job as j
+    where j.state = 'available' and j.queue = q.queue and j.priority = 1 and j.scheduled_at <= statement_timestamp()
+    order by j.scheduled_at
+    limit 1
+) as o
+having count(*) > 0;
+
+-- name: OldestPendingOf :one
+-- OldestPending of one kind, among the first @most that the index has.
 select min(o.scheduled_at)::timestamptz as scheduled_at
 from (
     select j.scheduled_at
     from postbus.river_job as j
-    where j.state = 'available' and j.scheduled_at <= clock_timestamp()
-        and (@kind::text = '' or j.kind = @kind::text)
-    order by j.scheduled_at
-    limit 1
+    where j.kind = @kind and j.state = 'available'
+        and j.state in ('available', 'discarded', 'pending', 'retryable', 'running', 'scheduled')
+    limit @most
 ) as o
+where o.scheduled_at <= statement_timestamp()
 having count(*) > 0;
 
 -- name: CountUnacked :one

@@ -152,18 +152,15 @@ with recursive kinds as (
     from kinds as k
     where k.kind is not null and $2::text = ''
 )
-select k.kind::text as kind, s.state::text as state, c.n::bigint as n, c.waits::bigint as waits
+select k.kind::text as kind, s.state::text as state, c.n::bigint as n
 from kinds as k
 cross join (
     select unnest(array['available', 'discarded', 'pending', 'retryable', 'running', 'scheduled']) as state
 ) as s
 cross join lateral (
-    select
-        count(*) as n,
-        count(*) filter (where m.has_errors and m.scheduled_at > clock_timestamp()) as waits
+    select count(*) as n
     from (
-        select (cardinality(j.errors) > 0) as has_errors, j.scheduled_at
-        from postbus.river_job as j
+        select from postbus.river_job as j
         where j.kind = k.kind and j.state = s.state::postbus.river_job_state
             and j.state in ('available', 'discarded', 'pending', 'retryable', 'running', 'scheduled')
         limit $1
@@ -181,7 +178,6 @@ type CountOpenRow struct {
 	Kind  string
 	State string
 	N     int64
-	Waits int64
 }
 
 // Unfinished and discarded jobs per kind and state, each counted up to @most. Kinds are found by skipping through the index.
@@ -194,12 +190,7 @@ func (q *Queries) CountOpen(ctx context.Context, arg CountOpenParams) ([]CountOp
 	var items []CountOpenRow
 	for rows.Next() {
 		var i CountOpenRow
-		if err := rows.Scan(
-			&i.Kind,
-			&i.State,
-			&i.N,
-			&i.Waits,
-		); err != nil {
+		if err := rows.Scan(&i.Kind, &i.State, &i.N); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -230,6 +221,69 @@ func (q *Queries) CountUnacked(ctx context.Context, arg CountUnackedParams) (int
 	var count int64
 	err := row.Scan(&count)
 	return count, err
+}
+
+const countWaiting = `-- name: CountWaiting :many
+with recursive queues as (
+    (
+        select j.queue
+        from postbus.river_job as j
+        where j.state = 'available'
+        order by j.queue
+        limit 1
+    )
+    union all
+    select n.queue
+    from queues as q
+    cross join lateral (
+        select j.queue
+        from postbus.river_job as j
+        where j.state = 'available' and j.queue > q.queue
+        order by j.queue
+        limit 1
+    ) as n
+)
+select w.queue::text as queue, w.kind::text as kind, count(*) as n
+from queues as q
+cross join lateral (
+    select j.queue, j.kind
+    from postbus.river_job as j
+    where j.state = 'available' and j.queue = q.queue and j.priority = 1 and j.scheduled_at > statement_timestamp()
+        and cardinality(j.errors) > 0
+    limit $1
+) as w
+group by w.queue, w.kind
+`
+
+type CountWaitingParams struct {
+	Most int32
+}
+
+type CountWaitingRow struct {
+	Queue string
+	Kind  string
+	N     int64
+}
+
+// Available jobs that wait for their next attempt (at most 5 s away), per queue and kind: they count as retryable.
+func (q *Queries) CountWaiting(ctx context.Context, arg CountWaitingParams) ([]CountWaitingRow, error) {
+	rows, err := q.db.Query(ctx, countWaiting, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CountWaitingRow
+	for rows.Next() {
+		var i CountWaitingRow
+		if err := rows.Scan(&i.Queue, &i.Kind, &i.N); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const estimateFinished = `-- name: EstimateFinished :many
@@ -296,10 +350,48 @@ func (q *Queries) EstimateKind(ctx context.Context, arg EstimateKindParams) (int
 	return n, err
 }
 
+const findIDAt = `-- name: FindIDAt :one
+with recursive span as (
+    select coalesce(min(j.id), 1) as lo, coalesce(max(j.id), 0) + 1 as hi from postbus.river_job as j
+    union all
+    select
+        case when m.created_at < $1::timestamptz then m.id + 1 else span.lo end,
+        case when m.created_at < $1::timestamptz then span.hi else (span.lo + span.hi) / 2 end
+    from span
+    cross join lateral (
+        select
+            coalesce(max(f.id), span.hi) as id,
+            coalesce(max(f.created_at), 'infinity') as created_at
+        from (
+            select j.id, j.created_at
+            from postbus.river_job as j
+            where j.id >= (span.lo + span.hi) / 2 and j.id < span.hi
+            order by j.id
+            limit 1
+        ) as f
+    ) as m
+    where span.lo < span.hi
+)
+select min(span.hi)::bigint as id from span
+`
+
+type FindIDAtParams struct {
+	MadeAt time.Time
+}
+
+// An id such that jobs with smaller ids were made before the time given, by bisection along the key: ids are drawn in the
+// order of time, but for statements that overlap. Callers allow for those.
+func (q *Queries) FindIDAt(ctx context.Context, arg FindIDAtParams) (int64, error) {
+	row := q.db.QueryRow(ctx, findIDAt, arg.MadeAt)
+	var id int64
+	err := row.Scan(&id)
+	return id, err
+}
+
 const jobState = `-- name: JobState :one
 select
     j.state::text as state,
-    coalesce(j.state = 'available' and cardinality(j.errors) > 0 and j.scheduled_at > clock_timestamp(), false)::boolean as waits
+    coalesce(j.state = 'available' and cardinality(j.errors) > 0 and j.scheduled_at > statement_timestamp(), false)::boolean as waits
 from postbus.river_job as j
 where j.id = $1
 `
@@ -326,36 +418,45 @@ from postbus.river_job as j
 where (cardinality($1::bigint[]) = 0 or j.id = any($1::bigint[]))
     and (cardinality($2::text[]) = 0 or j.kind = any($2::text[]))
     and (cardinality($3::text[]) = 0 or j.queue = any($3::text[]))
-    and (cardinality($4::text[]) = 0 or j.state = any(cast($4::text[] as postbus.river_job_state[])))
     and (
-        $5::text = 'any' or j.state <> 'available'
-        or ($5::text = 'waits') = coalesce(cardinality(j.errors) > 0 and j.scheduled_at > clock_timestamp(), false)
+        cardinality($4::text[]) = 0
+        or ('available' = any($4::text[]) and j.state = 'available' and not j.id = any($5::bigint[]))
+        or ('waiting' = any($4::text[]) and j.state = 'available' and j.id = any($5::bigint[]))
+        or ('pending' = any($4::text[]) and j.state = 'pending')
+        or ('retryable' = any($4::text[]) and j.state = 'retryable')
+        or ('running' = any($4::text[]) and j.state = 'running')
+        or ('scheduled' = any($4::text[]) and j.state = 'scheduled')
+        or ('cancelled' = any($4::text[]) and j.state = 'cancelled' and j.finalized_at is not null)
+        or ('completed' = any($4::text[]) and j.state = 'completed' and j.finalized_at is not null)
+        or ('discarded' = any($4::text[]) and j.state = 'discarded' and j.finalized_at is not null)
     )
     and ($6::text = '' or (j.metadata ? 'owner' and j.metadata ->> 'owner' = $6::text))
     and ($7::text = '' or j.args @> nullif($7::text, '')::jsonb)
     and ($8::timestamptz = '0001-01-01 00:00:00+00'::timestamptz or j.created_at >= $8::timestamptz)
     and ($9::timestamptz = '0001-01-01 00:00:00+00'::timestamptz or j.created_at < $9::timestamptz)
     and ($10::bigint = 0 or j.id < $10::bigint)
-    and (not $11::boolean or (j.state = 'discarded' and not j.metadata ? 'acknowledged_at'))
-    and (not $12::boolean or j.state <> 'running' or not j.metadata ? 'cancel_attempted_at')
+    and ($11::bigint = 0 or j.id >= $11::bigint)
+    and (not $12::boolean or (j.state = 'discarded' and not j.metadata ? 'acknowledged_at'))
+    and (not $13::boolean or j.state <> 'running' or not j.metadata ? 'cancel_attempted_at')
 order by j.id desc
-limit $13
+limit $14
 `
 
 type ListJobIDsParams struct {
-	Ids       []int64
-	Kinds     []string
-	Queues    []string
-	States    []string
-	Available string
-	Owner     string
-	Args      string
-	After     time.Time
-	Before    time.Time
-	Below     int64
-	Unacked   bool
-	Unasked   bool
-	Most      int32
+	Ids     []int64
+	Kinds   []string
+	Queues  []string
+	States  []string
+	Waiting []int64
+	Owner   string
+	Args    string
+	After   time.Time
+	Before  time.Time
+	Below   int64
+	FromID  int64
+	Unacked bool
+	Unasked bool
+	Most    int32
 }
 
 // The ids of what ListJobs lists, and that the act has not asked for yet.
@@ -365,12 +466,13 @@ func (q *Queries) ListJobIDs(ctx context.Context, arg ListJobIDsParams) ([]int64
 		arg.Kinds,
 		arg.Queues,
 		arg.States,
-		arg.Available,
+		arg.Waiting,
 		arg.Owner,
 		arg.Args,
 		arg.After,
 		arg.Before,
 		arg.Below,
+		arg.FromID,
 		arg.Unacked,
 		arg.Unasked,
 		arg.Most,
@@ -398,39 +500,48 @@ select
     j.id, j.kind, j.queue, j.state::text as state, j.args, j.metadata, j.attempt, j.max_attempts, j.created_at,
     j.scheduled_at, j.attempted_at, j.finalized_at, j.errors,
     coalesce(j.attempted_by[cardinality(j.attempted_by)], '')::text as instance,
-    coalesce(j.state = 'available' and cardinality(j.errors) > 0 and j.scheduled_at > clock_timestamp(), false)::boolean as waits
+    coalesce(j.state = 'available' and cardinality(j.errors) > 0 and j.scheduled_at > statement_timestamp(), false)::boolean as waits
 from postbus.river_job as j
 where (cardinality($1::bigint[]) = 0 or j.id = any($1::bigint[]))
     and (cardinality($2::text[]) = 0 or j.kind = any($2::text[]))
     and (cardinality($3::text[]) = 0 or j.queue = any($3::text[]))
-    and (cardinality($4::text[]) = 0 or j.state = any(cast($4::text[] as postbus.river_job_state[])))
     and (
-        $5::text = 'any' or j.state <> 'available'
-        or ($5::text = 'waits') = coalesce(cardinality(j.errors) > 0 and j.scheduled_at > clock_timestamp(), false)
+        cardinality($4::text[]) = 0
+        or ('available' = any($4::text[]) and j.state = 'available' and not j.id = any($5::bigint[]))
+        or ('waiting' = any($4::text[]) and j.state = 'available' and j.id = any($5::bigint[]))
+        or ('pending' = any($4::text[]) and j.state = 'pending')
+        or ('retryable' = any($4::text[]) and j.state = 'retryable')
+        or ('running' = any($4::text[]) and j.state = 'running')
+        or ('scheduled' = any($4::text[]) and j.state = 'scheduled')
+        or ('cancelled' = any($4::text[]) and j.state = 'cancelled' and j.finalized_at is not null)
+        or ('completed' = any($4::text[]) and j.state = 'completed' and j.finalized_at is not null)
+        or ('discarded' = any($4::text[]) and j.state = 'discarded' and j.finalized_at is not null)
     )
     and ($6::text = '' or (j.metadata ? 'owner' and j.metadata ->> 'owner' = $6::text))
     and ($7::text = '' or j.args @> nullif($7::text, '')::jsonb)
     and ($8::timestamptz = '0001-01-01 00:00:00+00'::timestamptz or j.created_at >= $8::timestamptz)
     and ($9::timestamptz = '0001-01-01 00:00:00+00'::timestamptz or j.created_at < $9::timestamptz)
     and ($10::bigint = 0 or j.id < $10::bigint)
-    and (not $11::boolean or (j.state = 'discarded' and not j.metadata ? 'acknowledged_at'))
+    and ($11::bigint = 0 or j.id >= $11::bigint)
+    and (not $12::boolean or (j.state = 'discarded' and not j.metadata ? 'acknowledged_at'))
 order by j.id desc
-limit $12
+limit $13
 `
 
 type ListJobsParams struct {
-	Ids       []int64
-	Kinds     []string
-	Queues    []string
-	States    []string
-	Available string
-	Owner     string
-	Args      string
-	After     time.Time
-	Before    time.Time
-	Below     int64
-	Unacked   bool
-	Most      int32
+	Ids     []int64
+	Kinds   []string
+	Queues  []string
+	States  []string
+	Waiting []int64
+	Owner   string
+	Args    string
+	After   time.Time
+	Before  time.Time
+	Below   int64
+	FromID  int64
+	Unacked bool
+	Most    int32
 }
 
 type ListJobsRow struct {
@@ -453,19 +564,20 @@ type ListJobsRow struct {
 
 // Newest first. Conditions that are not asked for are folded away: the statement is planned with its values.
 // River's "available" holds jobs that may run now and those that wait a few seconds for their next attempt: the latter
-// have errors and a due time in the future, and count as retryable.
+// (ListWaiting) count as retryable.
 func (q *Queries) ListJobs(ctx context.Context, arg ListJobsParams) ([]ListJobsRow, error) {
 	rows, err := q.db.Query(ctx, listJobs,
 		arg.Ids,
 		arg.Kinds,
 		arg.Queues,
 		arg.States,
-		arg.Available,
+		arg.Waiting,
 		arg.Owner,
 		arg.Args,
 		arg.After,
 		arg.Before,
 		arg.Below,
+		arg.FromID,
 		arg.Unacked,
 		arg.Most,
 	)
@@ -503,26 +615,123 @@ func (q *Queries) ListJobs(ctx context.Context, arg ListJobsParams) ([]ListJobsR
 	return items, nil
 }
 
+const listWaiting = `-- name: ListWaiting :many
+with recursive queues as (
+    (
+        select j.queue
+        from postbus.river_job as j
+        where j.state = 'available'
+        order by j.queue
+        limit 1
+    )
+    union all
+    select n.queue
+    from queues as q
+    cross join lateral (
+        select j.queue
+        from postbus.river_job as j
+        where j.state = 'available' and j.queue > q.queue
+        order by j.queue
+        limit 1
+    ) as n
+)
+select w.id
+from queues as q
+cross join lateral (
+    select j.id
+    from postbus.river_job as j
+    where j.state = 'available' and j.queue = q.queue and j.priority = 1 and j.scheduled_at > statement_timestamp()
+        and cardinality(j.errors) > 0
+    limit $1
+) as w
+`
+
+type ListWaitingParams struct {
+	Most int32
+}
+
+// The ids of what CountWaiting counts.
+func (q *Queries) ListWaiting(ctx context.Context, arg ListWaitingParams) ([]int64, error) {
+	rows, err := q.db.Query(ctx, listWaiting, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const oldestPending = `-- name: OldestPending :one
+with recursive queues as (
+    (
+        select j.queue
+        from postbus.river_job as j
+        where j.state = 'available'
+        order by j.queue
+        limit 1
+    )
+    union all
+    select n.queue
+    from queues as q
+    cross join lateral (
+        select j.queue
+        from postbus.river_job as j
+        where j.state = 'available' and j.queue > q.queue
+        order by j.queue
+        limit 1
+    ) as n
+)
 select min(o.scheduled_at)::timestamptz as scheduled_at
-from (
+from queues as q
+cross join lateral (
     select j.scheduled_at
     from postbus.river_job as j
-    where j.state = 'available' and j.scheduled_at <= clock_timestamp()
-        and ($1::text = '' or j.kind = $1::text)
+    where j.state = 'available' and j.queue = q.queue and j.priority = 1 and j.scheduled_at <= statement_timestamp()
     order by j.scheduled_at
     limit 1
 ) as o
 having count(*) > 0
 `
 
-type OldestPendingParams struct {
-	Kind string
+// When the job that waits longest for a worker could first have run: the first of each queue is at hand.
+func (q *Queries) OldestPending(ctx context.Context) (time.Time, error) {
+	row := q.db.QueryRow(ctx, oldestPending)
+	var scheduled_at time.Time
+	err := row.Scan(&scheduled_at)
+	return scheduled_at, err
 }
 
-// When the job that waits longest for a worker could first have run.
-func (q *Queries) OldestPending(ctx context.Context, arg OldestPendingParams) (time.Time, error) {
-	row := q.db.QueryRow(ctx, oldestPending, arg.Kind)
+const oldestPendingOf = `-- name: OldestPendingOf :one
+select min(o.scheduled_at)::timestamptz as scheduled_at
+from (
+    select j.scheduled_at
+    from postbus.river_job as j
+    where j.kind = $1 and j.state = 'available'
+        and j.state in ('available', 'discarded', 'pending', 'retryable', 'running', 'scheduled')
+    limit $2
+) as o
+where o.scheduled_at <= statement_timestamp()
+having count(*) > 0
+`
+
+type OldestPendingOfParams struct {
+	Kind string
+	Most int32
+}
+
+// OldestPending of one kind, among the first @most that the index has.
+func (q *Queries) OldestPendingOf(ctx context.Context, arg OldestPendingOfParams) (time.Time, error) {
+	row := q.db.QueryRow(ctx, oldestPendingOf, arg.Kind, arg.Most)
 	var scheduled_at time.Time
 	err := row.Scan(&scheduled_at)
 	return scheduled_at, err
@@ -535,7 +744,7 @@ with held as (
     where j.id = any($1::bigint[])
         and (
             j.state in ('retryable', 'completed', 'cancelled', 'discarded')
-            or (j.state = 'available' and cardinality(j.errors) > 0 and j.scheduled_at > clock_timestamp())
+            or (j.state = 'available' and cardinality(j.errors) > 0 and j.scheduled_at > statement_timestamp())
         )
     order by j.id
     for update

@@ -21,7 +21,7 @@ with recursive held as (
     ) as n
 )
 select q.name::text as name, (r.paused_at is not null)::boolean as paused, coalesce(h.state::text, '')::text as state,
-    coalesce(c.n, 0)::bigint as n, coalesce(c.waits, 0)::bigint as waits
+    coalesce(c.n, 0)::bigint as n
 from (
     select held.queue as name from held
     union
@@ -30,12 +30,9 @@ from (
 left join postbus.river_queue as r on r.name = q.name
 left join held as h on h.queue = q.name
 left join lateral (
-    select
-        count(*) as n,
-        count(*) filter (where m.has_errors and m.scheduled_at > clock_timestamp()) as waits
+    select count(*) as n
     from (
-        select (cardinality(j.errors) > 0) as has_errors, j.scheduled_at
-        from postbus.river_job as j
+        select from postbus.river_job as j
         where j.state = h.state and j.queue = h.queue
             and j.state in ('available', 'pending', 'retryable', 'running', 'scheduled')
         limit @most
@@ -73,7 +70,7 @@ select pg_notify('postbus.river_control', json_build_object('action', @action::t
 -- Keeps the marks of paused queues from being cleaned while nobody works them.
 update postbus.river_queue
 set updated_at = clock_timestamp()
-where paused_at is not null and updated_at < clock_timestamp() - interval '1 hour';
+where paused_at is not null and updated_at < statement_timestamp() - interval '1 hour';
 
 -- name: ListPausedQueues :many
 select q.name from postbus.river_queue as q where q.paused_at is not null;

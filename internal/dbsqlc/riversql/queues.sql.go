@@ -31,7 +31,7 @@ with recursive held as (
     ) as n
 )
 select q.name::text as name, (r.paused_at is not null)::boolean as paused, coalesce(h.state::text, '')::text as state,
-    coalesce(c.n, 0)::bigint as n, coalesce(c.waits, 0)::bigint as waits
+    coalesce(c.n, 0)::bigint as n
 from (
     select held.queue as name from held
     union
@@ -40,12 +40,9 @@ from (
 left join postbus.river_queue as r on r.name = q.name
 left join held as h on h.queue = q.name
 left join lateral (
-    select
-        count(*) as n,
-        count(*) filter (where m.has_errors and m.scheduled_at > clock_timestamp()) as waits
+    select count(*) as n
     from (
-        select (cardinality(j.errors) > 0) as has_errors, j.scheduled_at
-        from postbus.river_job as j
+        select from postbus.river_job as j
         where j.state = h.state and j.queue = h.queue
             and j.state in ('available', 'pending', 'retryable', 'running', 'scheduled')
         limit $1
@@ -63,7 +60,6 @@ type CountQueuesRow struct {
 	Paused bool
 	State  string
 	N      int64
-	Waits  int64
 }
 
 // The queues that are known or hold unfinished jobs, with those jobs counted up to @most per state.
@@ -81,7 +77,6 @@ func (q *Queries) CountQueues(ctx context.Context, arg CountQueuesParams) ([]Cou
 			&i.Paused,
 			&i.State,
 			&i.N,
-			&i.Waits,
 		); err != nil {
 			return nil, err
 		}
@@ -96,7 +91,7 @@ func (q *Queries) CountQueues(ctx context.Context, arg CountQueuesParams) ([]Cou
 const keepQueues = `-- name: KeepQueues :exec
 update postbus.river_queue
 set updated_at = clock_timestamp()
-where paused_at is not null and updated_at < clock_timestamp() - interval '1 hour'
+where paused_at is not null and updated_at < statement_timestamp() - interval '1 hour'
 `
 
 // Keeps the marks of paused queues from being cleaned while nobody works them.

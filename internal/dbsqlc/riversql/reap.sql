@@ -4,7 +4,7 @@ select j.id, j.attempt, j.attempted_at, j.attempted_by[cardinality(j.attempted_b
 from postbus.river_job as j
 left join postbus.instances as i
     on i.id = j.attempted_by[cardinality(j.attempted_by)]
-    and i.seen_at > clock_timestamp() - sqlc.arg(dead_after_us)::bigint * interval '1 microsecond'
+    and i.seen_at > statement_timestamp() - sqlc.arg(dead_after_us)::bigint * interval '1 microsecond'
 where j.state = 'running' and i.id is null
 order by j.id
 limit 1000;
@@ -16,14 +16,14 @@ from postbus.river_job as j
 inner join (
     select unnest(@kinds::text[]) as kind, unnest(@limits_us::bigint[]) as limit_us
 ) as k on k.kind = j.kind
-where j.state = 'running' and j.attempted_at < clock_timestamp() - k.limit_us * interval '1 microsecond'
+where j.state = 'running' and j.attempted_at < statement_timestamp() - k.limit_us * interval '1 microsecond'
 order by j.id
 limit 1000;
 
 -- name: ListHeldJobs :many
 -- What the database says that this instance runs.
 select j.id, j.attempt, j.attempted_at, (j.metadata ? 'cancel_attempted_at')::boolean as cancel_asked,
-    (j.attempted_at < clock_timestamp() - interval '5 seconds')::boolean as settled_in
+    (j.attempted_at < statement_timestamp() - interval '5 seconds')::boolean as settled_in
 from postbus.river_job as j
 where j.state = 'running' and j.attempted_by[cardinality(j.attempted_by)] = @instance::text;
 
@@ -85,7 +85,7 @@ cross join (select count(*) as n from told) as notified;
 with due as (
     select j.id
     from postbus.river_job as j
-    where j.state in ('scheduled', 'retryable') and j.scheduled_at < clock_timestamp() + interval '5 seconds'
+    where j.state in ('scheduled', 'retryable') and j.scheduled_at < statement_timestamp() + interval '5 seconds'
     order by j.scheduled_at
     limit @most
     for update skip locked
@@ -100,14 +100,14 @@ returning j.queue, greatest(extract(epoch from j.scheduled_at - clock_timestamp(
 -- Deletes ended jobs in small groups. A discarded job that nobody has acknowledged stays: nothing fails in silence.
 with completed as (
     select j.id from postbus.river_job as j
-    where j.state = 'completed' and j.finalized_at < clock_timestamp() - sqlc.arg(completed_us)::bigint * interval '1 microsecond'
+    where j.state = 'completed' and j.finalized_at < statement_timestamp() - sqlc.arg(completed_us)::bigint * interval '1 microsecond'
     order by j.finalized_at
     limit @most::int
     for update skip locked
 ),
 cancelled as (
     select j.id from postbus.river_job as j
-    where j.state = 'cancelled' and j.finalized_at < clock_timestamp() - sqlc.arg(cancelled_us)::bigint * interval '1 microsecond'
+    where j.state = 'cancelled' and j.finalized_at < statement_timestamp() - sqlc.arg(cancelled_us)::bigint * interval '1 microsecond'
     order by j.finalized_at
     limit @most::int
     for update skip locked
@@ -115,7 +115,7 @@ cancelled as (
 discarded as (
     select j.id from postbus.river_job as j
     where j.state = 'discarded' and j.metadata ? 'acknowledged_at'
-        and j.finalized_at < clock_timestamp() - sqlc.arg(discarded_us)::bigint * interval '1 microsecond'
+        and j.finalized_at < statement_timestamp() - sqlc.arg(discarded_us)::bigint * interval '1 microsecond'
     order by j.finalized_at
     limit @most::int
     for update skip locked

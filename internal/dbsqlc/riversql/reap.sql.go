@@ -12,7 +12,7 @@ import (
 
 const listHeldJobs = `-- name: ListHeldJobs :many
 select j.id, j.attempt, j.attempted_at, (j.metadata ? 'cancel_attempted_at')::boolean as cancel_asked,
-    (j.attempted_at < clock_timestamp() - interval '5 seconds')::boolean as settled_in
+    (j.attempted_at < statement_timestamp() - interval '5 seconds')::boolean as settled_in
 from postbus.river_job as j
 where j.state = 'running' and j.attempted_by[cardinality(j.attempted_by)] = $1::text
 `
@@ -61,7 +61,7 @@ select j.id, j.attempt, j.attempted_at, j.attempted_by[cardinality(j.attempted_b
 from postbus.river_job as j
 left join postbus.instances as i
     on i.id = j.attempted_by[cardinality(j.attempted_by)]
-    and i.seen_at > clock_timestamp() - $1::bigint * interval '1 microsecond'
+    and i.seen_at > statement_timestamp() - $1::bigint * interval '1 microsecond'
 where j.state = 'running' and i.id is null
 order by j.id
 limit 1000
@@ -110,7 +110,7 @@ from postbus.river_job as j
 inner join (
     select unnest($1::text[]) as kind, unnest($2::bigint[]) as limit_us
 ) as k on k.kind = j.kind
-where j.state = 'running' and j.attempted_at < clock_timestamp() - k.limit_us * interval '1 microsecond'
+where j.state = 'running' and j.attempted_at < statement_timestamp() - k.limit_us * interval '1 microsecond'
 order by j.id
 limit 1000
 `
@@ -157,7 +157,7 @@ const promoteJobs = `-- name: PromoteJobs :many
 with due as (
     select j.id
     from postbus.river_job as j
-    where j.state in ('scheduled', 'retryable') and j.scheduled_at < clock_timestamp() + interval '5 seconds'
+    where j.state in ('scheduled', 'retryable') and j.scheduled_at < statement_timestamp() + interval '5 seconds'
     order by j.scheduled_at
     limit $1
     for update skip locked
@@ -202,14 +202,14 @@ func (q *Queries) PromoteJobs(ctx context.Context, arg PromoteJobsParams) ([]Pro
 const pruneJobs = `-- name: PruneJobs :one
 with completed as (
     select j.id from postbus.river_job as j
-    where j.state = 'completed' and j.finalized_at < clock_timestamp() - $1::bigint * interval '1 microsecond'
+    where j.state = 'completed' and j.finalized_at < statement_timestamp() - $1::bigint * interval '1 microsecond'
     order by j.finalized_at
     limit $2::int
     for update skip locked
 ),
 cancelled as (
     select j.id from postbus.river_job as j
-    where j.state = 'cancelled' and j.finalized_at < clock_timestamp() - $3::bigint * interval '1 microsecond'
+    where j.state = 'cancelled' and j.finalized_at < statement_timestamp() - $3::bigint * interval '1 microsecond'
     order by j.finalized_at
     limit $2::int
     for update skip locked
@@ -217,7 +217,7 @@ cancelled as (
 discarded as (
     select j.id from postbus.river_job as j
     where j.state = 'discarded' and j.metadata ? 'acknowledged_at'
-        and j.finalized_at < clock_timestamp() - $4::bigint * interval '1 microsecond'
+        and j.finalized_at < statement_timestamp() - $4::bigint * interval '1 microsecond'
     order by j.finalized_at
     limit $2::int
     for update skip locked
