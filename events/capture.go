@@ -15,8 +15,11 @@ import (
 type Op string
 
 const (
+	// Insert is a new row.
 	Insert Op = "insert"
+	// Update is a change of a watched column.
 	Update Op = "update"
+	// Delete is a row's end. TRUNCATE is none.
 	Delete Op = "delete"
 )
 
