@@ -16,7 +16,7 @@ check: install ## Run every gate: format, vet, staticcheck, arrows, docs, genera
 	@scripts/check.sh
 
 bench: install ## Measure, side by side with peers (QUICK=1 for a short run, ARGS='...' goes to it)
-	@cd bench && go run . $(if $(QUICK),-quick) $(ARGS)
+	@cd bench && QUICK=$(QUICK) go run . $(ARGS)
 
 fuzz: install ## Fuzz every parser for FUZZTIME each (default 30s)
 	@FUZZTIME=$(or $(FUZZTIME),30s) scripts/fuzz.sh

@@ -19,7 +19,7 @@ var sees = map[string][]string{
 
 	"pg":            {"internal/loop", "internal/dbsqlc"},
 	"jobs":          {"pg", "internal/loop"},
-	"jobs/river":    {"jobs", "pg", "internal/loop", "internal/dbsqlc"},
+	"jobs/river":    {"jobs", "pg", "internal/instance", "internal/loop", "internal/dbsqlc"},
 	"jobs/jobstest": {"jobs", "pg", "internal/testdb", "internal/wait", "internal/loop"},
 	"events":        {"jobs", "pg", "internal/loop", "internal/dbsqlc"},
 
@@ -36,7 +36,7 @@ var sees = map[string][]string{
 	"": {"ops", "webhooks", "mail", "work", "events", "jobs/river", "jobs", "pg", "internal/instance", "internal/loop",
 		"internal/dbsqlc"},
 	"postbustest": {"", "webhooks", "mail", "work", "events", "jobs/river", "jobs", "pg",
-		"internal/testdb", "internal/devpg", "internal/wait", "internal/loop"},
+		"internal/testdb", "internal/devpg", "internal/wait", "internal/loop", "internal/dbsqlc"},
 	"cmd": {"", "panel", "ops/http", "ops/mcp", "ops/cli", "ops", "webhooks", "mail", "work", "events", "jobs/river",
 		"jobs", "pg", "internal/devpg", "internal/loop"},
 	"examples": {"", "postbustest", "panel", "ops/http", "ops/mcp", "ops/cli", "ops", "webhooks", "mail", "work", "events",

@@ -42,6 +42,10 @@ var statement = regexp.MustCompile(`(?is)^(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:` + str
 	`(?:where|and|or|order\s+by|group\s+by|having|limit|offset|returning|join|on\s+conflict)\s.*\$\d`,
 }, "|") + `)`)
 
+// callees hand text to the database.
+var callees = []string{"Exec", "Query", "QueryRow", "Queue", "Prepare",
+	"ExecContext", "QueryContext", "QueryRowContext", "PrepareContext"}
+
 // checkSQL looks at both ends: text that reads as a statement, and calls that hand text to the database.
 func checkSQL(m *Module) []Finding {
 	const fix = "put the query into a .sql file under internal/dbsqlc and call what sqlc makes of it"
@@ -54,9 +58,11 @@ func checkSQL(m *Module) []Finding {
 			}
 		}
 	})
-	for _, u := range m.mentions(outside, "Exec", "Query", "QueryRow", "Queue", "Prepare", "ExecContext", "QueryContext", "QueryRowContext", "PrepareContext") {
-		if u.fn == nil || isDriver(u.pkg()) || mentionsAny(u.signature(),
-			"github.com/jackc/pgx/v5.Row", "github.com/jackc/pgx/v5/pgconn.", "database/sql.") {
+	passedOn := m.passedOn()
+	for _, u := range m.mentions(outside, callees...) {
+		database := u.fn == nil || isDriver(u.pkg()) || mentionsAny(u.signature(),
+			"github.com/jackc/pgx/v5.Row", "github.com/jackc/pgx/v5/pgconn.", "database/sql.")
+		if database && !passedOn[u.id] {
 			found = append(found, m.at(u.file, u.id.Pos(), u.id.Name+" hands SQL to the database from Go", fix))
 		}
 	}
