@@ -1,7 +1,9 @@
 package jobstest
 
 import (
+	"flag"
 	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -58,3 +60,7 @@ func (c Case) Check(t testing.TB, h Harness) {
 	defer close(e.over)
 	c.run(e)
 }
+
+// SideBySide lets n cases run at once where go test is not told otherwise by -parallel, which is the number of processors
+// by default: too few for cases that wait. Call it in TestMain, before m.Run.
+func SideBySide(n int) error { return flag.Set("test.parallel", strconv.Itoa(n)) }

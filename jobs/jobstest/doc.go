@@ -27,8 +27,7 @@
 //   - New is free to make the adapter quicker than its defaults (fetch cooldown, polling), never to change what it does.
 //
 // A case states one sentence of the contract and waits on signals and conditions, at most Harness.Patience for what must
-// happen; what must not happen is shown by something later that did. Most of a case is waiting: give go test
-// -parallel 8 or more.
+// happen; what must not happen is shown by something later that did. Most of a case is waiting: let many run at once ([SideBySide]).
 //
 // A [Capability] that an adapter lacks is named in Harness.Lacks. Cases that need it are then replaced by one that checks
 // that asking for it fails cleanly: an error that is errors.ErrUnsupported, and nothing changed. None is skipped.

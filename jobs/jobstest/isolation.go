@@ -69,20 +69,24 @@ func oneWorkerAtATime(e *env) {
 
 func workersAreTheLimit(e *env) {
 	const workers, n = 3, 24
+	hold := e.gate()
 	var atOnce, most atomic.Int32
-	full := e.gate()
 	p := e.probe(func(ctx context.Context, _ run) error {
 		now := atOnce.Add(1)
 		defer atOnce.Add(-1)
 		for seen := most.Load(); now > seen && !most.CompareAndSwap(seen, now); seen = most.Load() {
 		}
-		if now == workers {
-			full.release()
-		}
-		return full.pass(ctx)
+		return hold.pass(ctx)
 	})
 	i := e.start(Spec{Kinds: []jobs.Kind{p.kind("busy")}, Queues: map[string]int{"busy": workers}})
-	e.endsAll(i, e.enqueueN(i, "busy", n, jobs.EnqueueOpts{}), jobs.Completed)
+	ids := e.enqueueN(i, "busy", n, jobs.EnqueueOpts{})
+	for range workers {
+		p.next()
+	}
+	e.pass()
+	p.ran(workers)
+	hold.release()
+	e.endsAll(i, ids, jobs.Completed)
 	if got := most.Load(); got != workers {
 		e.Errorf("%d jobs ran at once, want %d", got, workers)
 	}

@@ -1,9 +1,7 @@
 package jobstest
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -35,109 +33,58 @@ func periodicCases() []Case {
 	return cases
 }
 
-// ticker is a periodic that tells the case about its runs.
-type ticker struct {
-	e    *env
-	runs chan time.Time
-	err  error
-}
-
-func (e *env) ticker() *ticker { return &ticker{e: e, runs: make(chan time.Time, 4096)} }
-
-// failing makes the ticker end its runs with err.
-func (k *ticker) failing(err error) *ticker { k.err = err; return k }
-
-func (k *ticker) run(ctx context.Context) error {
-	now, err := k.e.clock(ctx)
-	if err != nil {
-		return err
-	}
-	k.runs <- now
-	return k.err
-}
-
-func (k *ticker) every(name string, d time.Duration) jobs.Periodic {
-	return jobs.Periodic{Name: name, Every: d, Run: k.run}
-}
-
-func (k *ticker) cron(name, expression string) jobs.Periodic {
-	return jobs.Periodic{Name: name, Cron: expression, Run: k.run}
-}
-
-func (k *ticker) next() time.Time {
-	k.e.Helper()
-	return soon(k.e, k.runs, "the periodic runs")
-}
-
-// oncePerTick waits for n runs and fails the case where there were more runs than ticks of a second since from.
-func (k *ticker) oncePerTick(from time.Time, n int) {
-	k.e.Helper()
-	var last time.Time
-	for range n {
-		last = k.next()
-	}
-	if ticks := int(last.Unix() - from.Unix() + 1); n > ticks {
-		k.e.Errorf("%d runs in %d ticks", n, ticks)
-	}
-}
-
-func (e *env) status(i *instance, app, name string) jobs.PeriodicStatus {
-	e.Helper()
-	all, err := i.Inspector().Periodics(e.ctx)
-	e.ok(err, "list periodics")
-	for _, status := range all {
-		if status.App == app && status.Name == name {
-			return status
-		}
-	}
-	e.Fatalf("periodic %s of %s is not among %d", name, app, len(all))
-	return jobs.PeriodicStatus{}
-}
-
-// result waits until the periodic's last run has this result.
-func (e *env) result(i *instance, app, name, want string) jobs.PeriodicStatus {
-	e.Helper()
-	var status jobs.PeriodicStatus
-	e.eventually(func() (bool, string) {
-		status = e.status(i, app, name)
-		return status.LastResult == want, fmt.Sprintf("the last result of %s is %q: %s", name, status.LastResult, status.LastError)
-	})
-	return status
-}
-
 func periodicOncePerTick(e *env) {
 	shop, reports := e.ticker(), e.ticker()
-	from := e.now()
 	for range 2 {
 		e.start(Spec{App: "shop", Periodics: []jobs.Periodic{shop.every("sweep", time.Second)}})
 	}
-	e.start(Spec{App: "reports", Periodics: []jobs.Periodic{reports.every("sweep", time.Second)}})
-	shop.oncePerTick(from, 5)
-	reports.oncePerTick(from, 3)
+	i := e.start(Spec{App: "reports", Periodics: []jobs.Periodic{reports.every("sweep", time.Second)}})
+	shop.next()
+	reports.next()
+	const ticks, behind = 5, 2 // ticks to wait for; runs that may be late when the count begins
+	from, before := [2]time.Time{e.lastSlot(i, "shop"), e.lastSlot(i, "reports")}, [2]int{shop.count(), reports.count()}
+	for range ticks {
+		e.nextSlot(i, "shop")
+	}
+	for _, app := range []string{"shop", "reports"} { // what has ticked has run
+		e.ends(i, e.status(i, app, "sweep").LastJob, jobs.Completed)
+	}
+	ran := [2]int{shop.count() - before[0], reports.count() - before[1]}
+	for n, app := range []string{"shop", "reports"} {
+		passed := int(e.lastSlot(i, app).Sub(from[n]) / time.Second)
+		if ran[n] > passed+behind || ran[n] == 0 {
+			e.Errorf("sweep of %s: %d runs in %d ticks", app, ran[n], passed)
+		}
+	}
 }
 
 func periodicSurvivesRestart(e *env) {
 	k := e.ticker()
-	from := e.now()
-	spec := Spec{Periodics: []jobs.Periodic{k.every("sweep", time.Second)}}
+	spec := Spec{Periodics: []jobs.Periodic{k.every("sweep", time.Second), k.cron("yearly", "0 0 29 2 *")}}
 	first := e.start(spec)
 	k.next()
-	e.result(first, defaultApp, "sweep", "ok")
+	id, err := first.Inspector().RunPeriodic(e.ctx, defaultApp, "yearly")
+	e.ok(err, "run by hand")
+	e.ends(first, id, jobs.Completed)
+	e.result(first, defaultApp, "yearly", "ok")
 	e.ok(first.Stop(e.ctx), "stop")
 	second := e.create(spec)
-	before := e.status(second, defaultApp, "sweep")
-	if before.LastSlot == nil || before.LastRunAt == nil || before.LastResult != "ok" || before.LastJob == "" {
-		e.Fatalf("after a restart the periodic shows %+v", before)
+	for _, name := range []string{"sweep", "yearly"} {
+		status := e.status(second, defaultApp, name)
+		if status.LastRunAt == nil || status.LastResult == "" || status.LastJob == "" {
+			e.Fatalf("after a restart %s shows %+v", name, status)
+		}
 	}
-	ran := 1 + len(k.runs)
+	before := e.lastSlot(second, defaultApp)
+	ran := k.count()
 	e.begin(second)
-	if ticks := int(k.next().Unix()-from.Unix()) + 1; ran+1 > ticks {
-		e.Errorf("%d runs in %d ticks: a tick ran again after the restart", ran+1, ticks)
+	e.eventually(func() (bool, string) { return k.count() > ran, "the periodic has not run since the restart" })
+	if after := e.lastSlot(second, defaultApp); !after.After(before) {
+		e.Errorf("a tick ran again after the restart: the last is %s, and was %s", after, before)
 	}
-	e.eventually(func() (bool, string) {
-		after := e.status(second, defaultApp, "sweep")
-		return after.LastSlot != nil && after.LastSlot.After(*before.LastSlot), fmt.Sprintf("the last slot is %v", after.LastSlot)
-	})
+	if status := e.status(second, defaultApp, "yearly"); status.LastJob != id || status.LastResult != "ok" {
+		e.Errorf("after a restart yearly shows %+v, want job %s, ok", status, id)
+	}
 }
 
 func periodicPause(e *env) {
@@ -162,9 +109,8 @@ func periodicPause(e *env) {
 	if late.After(at.Add(time.Second)) { // a tick begun before the pause may run out
 		e.Errorf("the periodic ran %s after its pause", late.Sub(at))
 	}
-	resumed := e.now()
 	e.ok(in.ResumePeriodic(e.ctx, defaultApp, "paused"), "resume")
-	paused.oncePerTick(resumed, 2)
+	paused.next()
 	if status := e.status(i, defaultApp, "paused"); status.Paused || status.Next == nil {
 		e.Errorf("a resumed periodic shows paused: %v, next: %v", status.Paused, status.Next)
 	}

@@ -133,14 +133,17 @@ func uniqueDiscardedFrees(e *env) {
 	discarded := e.enqueue(i, "plain", number(1), once)
 	e.ends(i, discarded, jobs.Discarded)
 	second := e.enqueue(i, "plain", number(1), once)
+	if second == discarded {
+		e.Fatalf("a new job answered with the id of one that was discarded")
+	}
 	e.ends(i, second, jobs.Completed)
 	later := once
 	later.RunAt = e.now().Add(time.Hour)
 	cancelled := e.enqueue(i, "plain", number(2), later)
 	e.cancel(i, cancelled)
 	third := e.enqueue(i, "plain", number(2), once)
-	if second == discarded || third == cancelled {
-		e.Fatalf("a new job answered with the id of one that ended badly")
+	if third == cancelled {
+		e.Fatalf("a new job answered with the id of one that was cancelled")
 	}
 	e.ends(i, third, jobs.Completed)
 }

@@ -106,10 +106,15 @@ func waitOverRetries(e *env) {
 		return hold.pass(ctx)
 	})
 	kind := p.kind("flaky")
-	kind.Receipt = true
+	kind.Receipt, kind.Backoff = true, func(int) time.Duration { return time.Hour }
 	i := e.startKinds(kind)
 	id := e.enqueue(i, "flaky", number(1))
-	answer := e.waiting(i, id, 2*e.h.Patience)
+	answer := e.waiting(i, id, time.Hour)
+	e.reaches(i, id, jobs.Retryable)
+	e.pass()
+	e.silent(answer)
+	_, err := i.Inspector().Retry(e.ctx, id)
+	e.ok(err, "retry by hand")
 	p.next()
 	p.next()
 	e.silent(answer)

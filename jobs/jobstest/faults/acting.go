@@ -14,6 +14,7 @@ func acting() []Fault {
 	return []Fault{
 		{Name: "cancel of running work is ignored", Case: "cancel/running", Says: "Cancel of a running job cancels its context", seed: cancelIgnores(jobs.Running)},
 		{Name: "cancel of pending work runs anyway", Case: "cancel/pending", Says: "a cancelled job is", seed: cancelIgnores(jobs.Pending)},
+		{Name: "a retryable job that was cancelled runs on", Case: "cancel/retryable", Says: "the handler ran", seed: cancelIgnores(jobs.Retryable)},
 		{Name: "retry by hand leaves completed jobs", Case: "retry/by-hand", Says: "a job retried by hand has not run again", seed: retryIgnoresCompleted},
 		{Name: "acts do not roll back", Case: "transaction/acts-commit-together", Says: "after a rollback the jobs are", seed: actsBeside},
 		{Name: "bulk acts ignore the filter", Case: "bulk/cancel-by-filter", Says: "CancelMany answered", seed: bulk(func(f *jobs.Filter) { f.Owner = "" })},

@@ -19,10 +19,12 @@ func ending() []Fault {
 		{Name: "a discard retries", Case: "discard/ends-with-attempts-left", Says: "ended as completed", seed: discardRetries},
 		{Name: "a snooze spends an attempt", Case: "snooze/spends-no-attempt", Says: "ended as discarded", seed: snoozeSpends},
 		{Name: "a snooze forgets attempts", Case: "snooze/keeps-attempts", Says: "the handler ran 5 times", seed: snoozeForgets},
+		{Name: "a snooze is too short", Case: "snooze/is-pending", Says: "a snoozed job is", seed: snoozeHurries},
 		{Name: "Stop abandons running work", Case: "stop/lets-running-finish", Says: "Stop returned while a job ran", seed: stopAbandons},
 		{Name: "Stop spends an attempt", Case: "stop/grace-ends", Says: "after 1 attempts", seed: stopSpends},
 		{Name: "Wait returns before the end", Case: "wait/until-the-end", Says: "Wait returned before the end", seed: waitGuesses},
 		{Name: "Wait never returns", Case: "wait/until-the-end", Says: "not within", seed: waitNever},
+		{Name: "Wait ignores max", Case: "wait/at-max", Says: "Wait waits at most max", seed: waitNever},
 		{Name: "Wait takes a failed attempt for the end", Case: "wait/over-retries", Says: "Wait returned before the end", seed: waitForTheFirst},
 		{Name: "something late ends a retried job", Case: "retry/after-receipt", Says: "something late has ended it", seed: lateRecord},
 	}
@@ -60,6 +62,16 @@ func snoozeSpends() seed {
 		err := next(ctx, args)
 		if _, snoozed := jobs.SnoozedFor(err); snoozed {
 			return fmt.Errorf("%v", err)
+		}
+		return err
+	})
+}
+
+func snoozeHurries() seed {
+	return runs(func(ctx context.Context, next jobs.Handler, args json.RawMessage) error {
+		err := next(ctx, args)
+		if _, snoozed := jobs.SnoozedFor(err); snoozed {
+			return jobs.Snooze(0)
 		}
 		return err
 	})

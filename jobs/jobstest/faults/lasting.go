@@ -11,7 +11,7 @@ import (
 func lasting() []Fault {
 	return []Fault{
 		{Name: "a periodic runs twice a tick", Case: "periodic/once-per-tick", Says: "runs in", seed: tickTwice},
-		{Name: "a periodic forgets what it did", Case: "periodic/survives-restart", Says: "after a restart the periodic shows", seed: tickForgets},
+		{Name: "a periodic forgets what it did", Case: "periodic/survives-restart", Says: "after a restart", seed: tickForgets},
 		{Name: "a dead instance's jobs are not rescued", Case: "rescue/killed-instance", Says: "of the kill", seed: func() seed { return seed{deathless: true} }},
 	}
 }
@@ -25,7 +25,7 @@ func tickTwice() seed {
 func tickForgets() seed {
 	return changed(func(i *inspector) {
 		i.periodic = func(status jobs.PeriodicStatus) jobs.PeriodicStatus {
-			status.LastSlot = nil
+			status.LastJob = ""
 			return status
 		}
 	})

@@ -38,9 +38,10 @@ func making() []Fault {
 		{Name: "a batch is half made", Case: "enqueue/batch-all-or-none", Says: "want none", seed: enqueueing(oneByOne)},
 		{Name: "a batch answers out of order", Case: "enqueue/batch-in-order", Says: "of the batch names the job", seed: enqueueing(backwards)},
 		{Name: "unique ignores args", Case: "unique/other-args", Says: "answered with the job of", seed: uniqueByKind},
-		{Name: "unique ignores running work", Case: "unique/while-unfinished", Says: "while the job is running, a duplicate answered", seed: enqueueing(besideRunning)},
+		{Name: "unique ignores running work", Case: "unique/while-unfinished", Says: "while the job is running, a duplicate answered", seed: enqueueing(beside(jobs.Running))},
+		{Name: "unique ignores completed work", Case: "unique/completed", Says: "a duplicate of a completed job answered", seed: enqueueing(beside(jobs.Completed))},
 		{Name: "duplicates in a batch are two", Case: "unique/in-one-batch", Says: "answered [", seed: enqueueing(twinsInBatch)},
-		{Name: "a discarded job stands in the way", Case: "unique/discarded-frees", Says: "of one that ended badly", seed: uniqueForEver},
+		{Name: "a discarded job stands in the way", Case: "unique/discarded-frees", Says: "of one that was discarded", seed: uniqueForEver},
 	}
 }
 
@@ -123,18 +124,20 @@ func backwards(ctx context.Context, to jobs.Jobs, _ jobs.Inspector, batch []jobs
 	return ids, err
 }
 
-// besideRunning makes a second job where the one that stands is running.
-func besideRunning(ctx context.Context, to jobs.Jobs, all jobs.Inspector, batch []jobs.EnqueueParams) ([]jobs.JobID, error) {
-	ids, err := to.EnqueueMany(ctx, batch)
-	for n, id := range ids {
-		if job, err := all.Get(ctx, id); err == nil && job.State == jobs.Running {
-			batch[n].Opts.UniqueByArgs = false
-			if ids[n], err = to.Enqueue(ctx, batch[n].Kind, batch[n].Args, batch[n].Opts); err != nil {
-				return nil, err
+// beside makes a second job where the one that stands is in the state.
+func beside(state jobs.State) enqueueFunc {
+	return func(ctx context.Context, to jobs.Jobs, all jobs.Inspector, batch []jobs.EnqueueParams) ([]jobs.JobID, error) {
+		ids, err := to.EnqueueMany(ctx, batch)
+		for n, id := range ids {
+			if job, err := all.Get(ctx, id); err == nil && job.State == state && batch[n].Opts.UniqueByArgs {
+				batch[n].Opts.UniqueByArgs = false
+				if ids[n], err = to.Enqueue(ctx, batch[n].Kind, batch[n].Args, batch[n].Opts); err != nil {
+					return nil, err
+				}
 			}
 		}
+		return ids, err
 	}
-	return ids, err
 }
 
 // twinsInBatch takes every entry of a batch for unlike the others.

@@ -17,12 +17,12 @@ import (
 func running() []Fault {
 	return []Fault{
 		{Name: "a job runs twice at once", Case: "isolation/one-worker-at-a-time", Says: "ran twice at once", seed: twiceAtOnce},
-		{Name: "a queue has more workers than it should", Case: "isolation/workers-are-the-limit", Says: "jobs ran at once", seed: moreWorkers},
+		{Name: "a queue has more workers than it should", Case: "isolation/workers-are-the-limit", Says: "the handler ran 6 times, want 3", seed: moreWorkers},
 		{Name: "a blocked queue blocks another", Case: "isolation/blocked-queue", Says: "not within", seed: sharedWorkers},
 		{Name: "a panic kills the worker", Case: "panic/worker-survives", Says: "not within", seed: panicKills},
 		{Name: "a timeout does not cancel the context", Case: "timeout/cancels-the-context", Says: "a timeout cancels the handler's context", seed: deafToTheEnd},
 		{Name: "a timeout spends no attempt", Case: "timeout/spends-an-attempt", Says: "is pending, want [discarded]", seed: timeoutSnoozes},
-		{Name: "the backoff is ignored", Case: "retry/backoff", Says: "attempt 2 began", seed: noBackoff},
+		{Name: "the backoff is ignored", Case: "retry/backoff", Says: "is to run", seed: noBackoff},
 		{Name: "kinds that are unknown are discarded", Case: "enqueue/unknown-kind-waits", Says: "the foreign job is discarded", seed: discardsForeign},
 	}
 }
