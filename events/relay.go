@@ -3,7 +3,6 @@ package events
 import (
 	"context"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -25,7 +24,6 @@ type relay struct {
 	duty    *duty
 	runner  loop.Runner
 	poked   chan struct{}
-	stopped atomic.Bool
 
 	// Owned by the loop.
 	floor    int64     // where claims start: a hint, see pass

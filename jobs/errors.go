@@ -19,7 +19,7 @@ type snoozeError struct{ after time.Duration }
 
 func (e *snoozeError) Error() string { return fmt.Sprintf("snoozed for %s", e.after) }
 
-// Snooze, returned by a handler, brings the job back after d without spending an attempt.
+// Snooze returned by a handler brings the job back after d without spending an attempt.
 // A negative d counts as 0.
 func Snooze(d time.Duration) error { return &snoozeError{after: max(d, 0)} }
 
@@ -37,7 +37,7 @@ type discardError struct{ err error }
 func (e *discardError) Error() string { return e.err.Error() }
 func (e *discardError) Unwrap() error { return e.err }
 
-// Discard, returned by a handler, ends the job as discarded with err as its last error, whatever attempts are left.
+// Discard returned by a handler ends the job as discarded with err as its last error, whatever attempts are left.
 // A nil err counts as "discarded by its handler".
 func Discard(err error) error {
 	if err == nil {
