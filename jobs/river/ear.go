@@ -41,6 +41,9 @@ func newEar(hub *pg.Listener, queues map[string]int, log *slog.Logger) *ear {
 	return e
 }
 
+// hears reports whether notifications arrive.
+func (e *ear) hears() bool { return e.hub != nil && !e.hub.Deaf() }
+
 // insert tells the producer of a queue that there is something to fetch, and reports whether there is such a producer.
 func (e *ear) insert(queue string) bool {
 	if !e.queues[queue] {

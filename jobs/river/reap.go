@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	riverqueue "github.com/riverqueue/river"
@@ -130,22 +131,21 @@ func (r *reaper) pauses(ctx context.Context) error {
 	if err := r.queries.KeepQueues(ctx); err != nil {
 		return fmt.Errorf("keep the marks of paused queues: %w", err)
 	}
-	if r.ear == nil {
+	if r.ear == nil || r.ear.hears() {
 		return nil
 	}
-	paused, err := r.queries.ListPausedQueues(ctx)
-	if err != nil {
-		return fmt.Errorf("list paused queues: %w", err)
-	}
-	is := map[string]bool{}
-	for _, queue := range paused {
-		is[queue] = true
-	}
-	for queue := range r.ear.queues {
-		if is[queue] {
-			r.ear.control("pause", queue)
-		} else {
-			r.ear.control("resume", queue)
+	// Twice: what was read may be stale when it is told, and the second look puts it right.
+	for range 2 {
+		paused, err := r.queries.ListPausedQueues(ctx)
+		if err != nil {
+			return fmt.Errorf("list paused queues: %w", err)
+		}
+		for queue := range r.ear.queues {
+			if slices.Contains(paused, queue) {
+				r.ear.control("pause", queue)
+			} else {
+				r.ear.control("resume", queue)
+			}
 		}
 	}
 	return nil

@@ -212,6 +212,7 @@ func (r *Runtime) Start(ctx context.Context) error {
 		return err
 	}
 	running := context.WithoutCancel(ctx)
+	r.waiters.open()
 	r.started = true
 	r.waker.start(running)
 	if r.client == nil {
@@ -233,8 +234,8 @@ func (r *Runtime) Start(ctx context.Context) error {
 func (r *Runtime) Stop(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.waiters.close()
 	if !r.started {
+		r.waiters.close()
 		return nil
 	}
 	r.started = false
@@ -245,6 +246,7 @@ func (r *Runtime) Stop(ctx context.Context) error {
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 	defer cancel()
 	err := errors.Join(stuck, r.settler.stop(flush))
+	r.waiters.close()
 	r.waker.stop()
 	if r.ownsSelf {
 		err = errors.Join(err, r.self.Stop(flush))

@@ -3,6 +3,7 @@ package river
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -11,32 +12,41 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/postbus/postbus/internal/dbsqlc/riversql"
+	"github.com/postbus/postbus/internal/loop"
 	"github.com/postbus/postbus/jobs"
 	"github.com/postbus/postbus/pg"
 )
 
 const (
 	settledChannel = "postbus_settled"
-	// A lost notification costs a poll: soon at first, at leisure later. Where LISTEN is not to be had, polls are all.
-	firstPoll = 250 * time.Millisecond
-	lastPoll  = time.Second
+	// A lost notification costs one poll, which looks for all that is waited for in one query. Kinds that are not marked
+	// Receipt, and a process without LISTEN, have no other.
+	pollEvery = 250 * time.Millisecond
+	// Each Wait looks for itself this often, should nobody tell it: a Stop ends the poll.
+	lookEvery = 5 * time.Second
 	// The first look is taken whatever the time to wait, and gets this much of it at least.
 	firstLook = 5 * time.Second
 )
 
-// waiters are the Waits of this process, on one subscription for all.
+// waiters are the Waits of this process, on one subscription and one poll for all.
 type waiters struct {
 	queries *riversql.Queries
 	hub     *pg.Listener // nil: none
 	log     *slog.Logger
+	poll    loop.Ticker
 
 	mu      sync.Mutex
-	stop    func() // ends the subscription; nil while nobody waits
+	closed  bool
+	stop    func() // ends the subscription and the poll; nil while there is none
 	waiting map[string]map[chan struct{}]struct{}
 }
 
 func newWaiters(queries *riversql.Queries, hub *pg.Listener, log *slog.Logger) *waiters {
-	return &waiters{queries: queries, hub: hub, log: log, waiting: map[string]map[chan struct{}]struct{}{}}
+	w := &waiters{queries: queries, hub: hub, log: log, waiting: map[string]map[chan struct{}]struct{}{}}
+	w.poll = loop.Ticker{
+		Name: "waits", Interval: pollEvery, Once: w.once, Log: log, BackoffBase: pollEvery, BackoffMax: time.Second,
+	}
+	return w
 }
 
 // wait is Runtime.Wait.
@@ -51,7 +61,7 @@ func (w *waiters) wait(ctx context.Context, id jobs.JobID, most time.Duration) (
 	defer cancel()
 	told, leave := w.join(string(id))
 	defer leave()
-	for poll := firstPoll; ; poll = min(2*poll, lastPoll) {
+	for {
 		latest, err := w.look(ctx, id)
 		if err == nil || ctx.Err() == nil {
 			state = latest // "" where the database does not answer
@@ -59,19 +69,44 @@ func (w *waiters) wait(ctx context.Context, id jobs.JobID, most time.Duration) (
 		if state.Final() || errors.Is(err, jobs.ErrNotFound) || ctx.Err() != nil {
 			return state, state.Final()
 		}
-		sleep(ctx, told, poll)
+		pause(ctx, told)
 	}
 }
 
-// sleep waits for d, a notification or the end of ctx.
-func sleep(ctx context.Context, told <-chan struct{}, d time.Duration) {
-	timer := time.NewTimer(d)
+// pause waits for the job's end to be told, for the time of another look or for the end of ctx.
+func pause(ctx context.Context, told <-chan struct{}) {
+	timer := time.NewTimer(lookEvery)
 	defer timer.Stop()
 	select {
 	case <-told:
 	case <-timer.C:
 	case <-ctx.Done():
 	}
+}
+
+// once tells those whose job has ended.
+func (w *waiters) once(ctx context.Context) error {
+	w.mu.Lock()
+	ids := make([]int64, 0, len(w.waiting))
+	for id := range w.waiting {
+		if number, err := parseID(jobs.JobID(id)); err == nil {
+			ids = append(ids, number)
+		}
+	}
+	w.mu.Unlock()
+	if len(ids) == 0 {
+		return nil
+	}
+	ended, err := w.queries.EndedJobs(ctx, riversql.EndedJobsParams{Ids: ids})
+	if err != nil {
+		return fmt.Errorf("look for the ends of %d jobs: %w", len(ids), err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, id := range ended {
+		w.tell(string(jobID(id)))
+	}
+	return nil
 }
 
 // look answers the job's state, ErrNotFound where there is no such job, or why there is no answer.
@@ -99,8 +134,8 @@ func (w *waiters) join(id string) (told chan struct{}, leave func()) {
 		w.waiting[id] = map[chan struct{}]struct{}{}
 	}
 	w.waiting[id][told] = struct{}{}
-	if w.stop == nil && w.hub != nil {
-		w.stop = follow(w.hub, settledChannel, w.log, w.hear)
+	if w.stop == nil && !w.closed {
+		w.stop = w.begin()
 	}
 	return told, func() { w.leave(id, told) }
 }
@@ -138,11 +173,31 @@ func (w *waiters) tell(id string) {
 	}
 }
 
-// close ends the subscription.
+// begin starts to follow and to poll.
+func (w *waiters) begin() (stop func()) {
+	unfollow := func() {}
+	if w.hub != nil {
+		unfollow = follow(w.hub, settledChannel, w.log, w.hear)
+	}
+	w.poll.Start(context.Background())
+	return func() {
+		unfollow()
+		w.poll.Stop()
+	}
+}
+
+// open lets Waits share a subscription and a poll again.
+func (w *waiters) open() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = false
+}
+
+// close ends the subscription and the poll. Waits that go on look for themselves.
 func (w *waiters) close() {
 	w.mu.Lock()
 	stop := w.stop
-	w.stop = nil
+	w.closed, w.stop = true, nil
 	w.mu.Unlock()
 	if stop != nil {
 		stop()

@@ -393,3 +393,10 @@ from (
         and (@kind::text = '' or j.kind = @kind::text)
     limit @most
 ) as m;
+
+-- name: EndedJobs :many
+-- Those of the ids that have ended, or are gone.
+select w.id::bigint as id
+from (select unnest(@ids::bigint[]) as id) as w
+left join postbus.river_job as j on j.id = w.id
+where j.id is null or j.state in ('completed', 'cancelled', 'discarded');

@@ -286,6 +286,38 @@ func (q *Queries) CountWaiting(ctx context.Context, arg CountWaitingParams) ([]C
 	return items, nil
 }
 
+const endedJobs = `-- name: EndedJobs :many
+select w.id::bigint as id
+from (select unnest($1::bigint[]) as id) as w
+left join postbus.river_job as j on j.id = w.id
+where j.id is null or j.state in ('completed', 'cancelled', 'discarded')
+`
+
+type EndedJobsParams struct {
+	Ids []int64
+}
+
+// Those of the ids that have ended, or are gone.
+func (q *Queries) EndedJobs(ctx context.Context, arg EndedJobsParams) ([]int64, error) {
+	rows, err := q.db.Query(ctx, endedJobs, arg.Ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const estimateFinished = `-- name: EstimateFinished :many
 select e.state::text as state, e.n::bigint as n
 from (
