@@ -20,7 +20,7 @@ func bulk() group {
 			return nil, err
 		}
 		var commits, plainCommits []float64
-		rates, err := b.rounds(ctx, "record_100k", []side{
+		rates, err := b.rounds(ctx, "record_100k", b.plan.repeats, []side{
 			{"plain", func(ctx context.Context) (float64, error) {
 				return b.oneStatement(ctx, db, plainManySQL, &plainCommits)
 			}},

@@ -52,7 +52,7 @@ func measureFanout(ctx context.Context, b *bench, db *rig.Database) ([]figure.Fi
 			side{named("relay", n), func(ctx context.Context) (float64, error) { return relay.jobRate(ctx, events) }},
 		)
 	}
-	rates, err := b.rounds(ctx, "fanout", sides)
+	rates, err := b.rounds(ctx, "fanout", b.plan.pairs, sides)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"runtime/pprof"
 	"time"
 
 	"github.com/postbus/postbus/bench/internal/figure"
@@ -32,6 +33,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	quick := flags.Bool("quick", quickByEnv(), "run everything briefly, in a minute; QUICK=1 in the environment does the same")
 	pairs := flags.Int("pairs", 0, "interleaved pairs a ratio (default 5, with -quick 2)")
 	only := flags.String("only", "", "measure only the figures whose names match this regular expression")
+	profile := flags.String("cpuprofile", "", "write a CPU profile of this process, bus and writers alike, to the file")
 	file := flags.String("out", "results/latest.json", "where the values are kept")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -53,8 +55,31 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
+	stopProfile, err := profiling(*profile)
+	if err != nil {
+		return errors.Join(err, server.Stop())
+	}
+	defer stopProfile()
 	b := &bench{server: server, plan: plan, out: out, progress: progress, match: match, load: loadAverage()}
 	return errors.Join(b.all(ctx, chosen, *file), server.Stop())
+}
+
+// profiling begins a CPU profile where a file is named.
+func profiling(name string) (stop func(), err error) {
+	if name == "" {
+		return func() {}, nil
+	}
+	file, err := os.Create(name)
+	if err != nil {
+		return nil, fmt.Errorf("-cpuprofile: %w", err)
+	}
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return nil, errors.Join(fmt.Errorf("-cpuprofile: %w", err), file.Close())
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		_ = file.Close()
+	}, nil
 }
 
 func quickByEnv() bool {

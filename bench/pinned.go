@@ -15,7 +15,7 @@ func pinned() group {
 		if err != nil {
 			return nil, err
 		}
-		rates, err := b.rounds(ctx, "fanout_pinned", []side{
+		rates, err := b.rounds(ctx, "fanout_pinned", b.plan.pairs, []side{
 			{"unpinned", func(ctx context.Context) (float64, error) { return relay.behindChurn(ctx, b.plan) }},
 			{"pinned", func(ctx context.Context) (float64, error) { return relay.behindChurn(ctx, b.plan, pinSQL, snapshotSQL) }},
 		})

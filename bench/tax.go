@@ -26,7 +26,7 @@ func writerTax(writers int) group {
 		if err != nil {
 			return nil, err
 		}
-		rates, err := b.rounds(ctx, name, []side{
+		rates, err := b.rounds(ctx, name, b.plan.pairs, []side{
 			{"plain", func(ctx context.Context) (float64, error) { return b.write(ctx, db, writers, inTx(pool, plainly)) }},
 			{"event", func(ctx context.Context) (float64, error) {
 				return b.write(ctx, db, writers, inTx(pool, recording(recorder)))
@@ -57,11 +57,11 @@ type side struct {
 	measure func(ctx context.Context) (float64, error)
 }
 
-// rounds measures every side once a round. The order turns from round to round, so that what drifts in the machine does
+// rounds measures every side once a round, n times. The order turns from round to round, so that what drifts in the machine does
 // not always fall on the same side.
-func (b *bench) rounds(ctx context.Context, what string, sides []side) (map[string][]float64, error) {
+func (b *bench) rounds(ctx context.Context, what string, n int, sides []side) (map[string][]float64, error) {
 	values := map[string][]float64{}
-	for round := range b.plan.pairs {
+	for round := range n {
 		for i := range sides {
 			if round%2 == 1 {
 				i = len(sides) - 1 - i

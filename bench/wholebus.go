@@ -24,7 +24,7 @@ func wholeBus(writers int) group {
 			if err := w.prepare(ctx); err != nil {
 				return nil, err
 			}
-			rates, err := b.rounds(ctx, bus, []side{{"plain", w.plain}, {"bus", w.bus}, {"river", w.river}})
+			rates, err := b.rounds(ctx, bus, b.plan.pairs, []side{{"plain", w.plain}, {"bus", w.bus}, {"river", w.river}})
 			if err != nil {
 				return nil, err
 			}

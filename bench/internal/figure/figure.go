@@ -110,7 +110,7 @@ func (f Figure) Line() string {
 	return fmt.Sprintf("%s %s %s %s %s", f.Name, Number(f.Value), f.Unit, f.Target, f.Verdict)
 }
 
-// Number prints three significant digits or two decimals, whichever is shorter.
+// Number prints a value with the decimals that say something: two below 10, one below 100, none from there on.
 func Number(v float64) string {
 	switch size := math.Abs(v); {
 	case size >= 100:
