@@ -93,13 +93,15 @@ func (r *Runtime) wire(queries *riversql.Queries, periodics *periodics) {
 	r.enqueuer = &enqueuer{kinds: r.kinds, waker: r.waker, queries: queries}
 	r.inspector = &inspector{db: r.pool, queues: r.queues, enqueuer: r.enqueuer}
 	r.waiters = newWaiters(queries, r.cfg.Listener, r.cfg.Log)
-	r.settler = newSettler(queries, r.flights, r.waker, r.cfg.Log)
+	// A plan that was made while the tables were empty is kept for a minute or more, and joins them row by row.
+	planned := riversql.New(planEach{r.pool})
+	r.settler = newSettler(planned, r.flights, r.waker, r.cfg.Log)
 	deadAfter := r.cfg.DeadAfter
 	if deadAfter <= 0 {
 		deadAfter = r.self.DeadAfter()
 	}
 	r.reaper = newReaper(&reaper{
-		queries: queries, self: r.self, deadAfter: deadAfter, flights: r.flights, waker: r.waker, ear: ear,
+		queries: planned, self: r.self, deadAfter: deadAfter, flights: r.flights, waker: r.waker, ear: ear,
 	}, r.cfg, r.kinds)
 	r.clock = newClock(r.pool, periodics, r.enqueuer, r.cfg.Log)
 }
