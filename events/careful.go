@@ -27,7 +27,7 @@ func (f *fanner) bisect(ctx context.Context, events []claimedEvent) error {
 	if err == nil {
 		return nil
 	}
-	f.marked, f.fanouts = f.marked[:before], f.fanouts[:before]
+	f.marked, f.seqs, f.fanouts = f.marked[:before], f.seqs[:before], f.fanouts[:before]
 	if !ownFault(err) {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -38,12 +39,13 @@ func (r *relay) pass(ctx context.Context, floor int64, careful bool) (res passRe
 		if len(claimed) == 0 {
 			return nil
 		}
-		res.claimed, res.top = len(claimed), claimed[len(claimed)-1].Seq
 		seen, err := queries(tx).SubscriptionsSeenWithin(ctx, eventsql.SubscriptionsSeenWithinParams{GraceSeconds: grace.Seconds()})
 		if err != nil {
 			return fmt.Errorf("read subscriptions: %w", err)
 		}
 		f := fanner{relay: r, tx: tx, targets: active(seen)}
+		claimed = claimed[:affordable(claimed, f.targets)]
+		res.claimed, res.top = len(claimed), claimed[len(claimed)-1].Seq
 		if careful {
 			err = f.bisect(ctx, claimed)
 		} else {
@@ -64,6 +66,7 @@ type fanner struct {
 	tx      pgx.Tx
 	targets []target
 	marked  []string // ids
+	seqs    []int64
 	fanouts []json.RawMessage
 	failed  int
 	saves   int // savepoints spent
@@ -112,6 +115,26 @@ func jobFor(e claimedEvent, t target) jobs.EnqueueParams {
 	}}
 }
 
+// maxJobs bounds the jobs of one pass, so that many subscribers make more passes and not transactions of seconds.
+const maxJobs = 2000
+
+// affordable answers how many of the events, at least one, make at most maxJobs jobs. The others stay unmarked for the next
+// pass.
+func affordable(events []claimedEvent, targets []target) int {
+	total := 0
+	for i, e := range events {
+		for _, t := range targets {
+			if anyGlobMatches(t.types, e.Type) {
+				total++
+			}
+		}
+		if total > maxJobs && i > 0 {
+			return i
+		}
+	}
+	return len(events)
+}
+
 // fan enqueues the jobs of the events and notes what to mark. An event with no subscriber is marked too.
 func (f *fanner) fan(ctx context.Context, tx pgx.Tx, events []claimedEvent) error {
 	p := planFor(events, f.targets)
@@ -131,7 +154,7 @@ func (f *fanner) fan(ctx context.Context, tx pgx.Tx, events []claimedEvent) erro
 		if err != nil {
 			return fmt.Errorf("fan-out of event %s: %w", e.ID, err)
 		}
-		f.marked, f.fanouts = append(f.marked, e.ID), append(f.fanouts, raw)
+		f.marked, f.seqs, f.fanouts = append(f.marked, e.ID), append(f.seqs, e.Seq), append(f.fanouts, raw)
 	}
 	return nil
 }
@@ -142,7 +165,10 @@ func (f *fanner) mark(ctx context.Context) error {
 		return nil
 	}
 	q := queries(f.tx)
-	if err := q.MarkFanned(ctx, eventsql.MarkFannedParams{Ids: f.marked, Fanouts: f.fanouts}); err != nil {
+	err := q.MarkFanned(ctx, eventsql.MarkFannedParams{
+		Seqs: f.seqs, Fanouts: f.fanouts, Low: slices.Min(f.seqs), High: slices.Max(f.seqs),
+	})
+	if err != nil {
 		return fmt.Errorf("mark: %w", err)
 	}
 	if err := q.NotifyFanned(ctx, eventsql.NotifyFannedParams{Payloads: chunks(f.marked)}); err != nil {

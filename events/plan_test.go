@@ -86,3 +86,24 @@ func TestChunksStayUnderTheLimitOfNotify(t *testing.T) {
 		t.Errorf("%d payloads, want 5", n)
 	}
 }
+
+// Many subscribers make more passes, not one transaction of seconds; one event is always affordable.
+func TestPassIsBoundedInJobs(t *testing.T) {
+	t.Parallel()
+	events := make([]claimedEvent, 200)
+	for i := range events {
+		events[i] = claimedForTest("id", "note.changed", "s")
+	}
+	targets := func(n int) []target {
+		out := make([]target, n)
+		for i := range out {
+			out[i] = target{types: []string{"*"}}
+		}
+		return out
+	}
+	for subscribers, want := range map[int]int{0: 200, 1: 200, 10: 200, 100: 20, 5000: 1} {
+		if got := affordable(events, targets(subscribers)); got != want {
+			t.Errorf("%d subscribers: a pass takes %d events, want %d", subscribers, got, want)
+		}
+	}
+}

@@ -104,7 +104,7 @@ func (r *relay) runOnce(ctx context.Context) (busy bool, err error) {
 		return !empty, nil // an empty look from the floor is repeated without it
 	}
 	r.floor = res.top + 1
-	if res.claimed < r.cfg.BatchSize {
+	if res.claimed < r.cfg.BatchSize/2 { // a small pass: let the next one gather more
 		_ = loop.Sleep(ctx, r.cfg.PassGap)
 	}
 	return true, nil
@@ -176,14 +176,21 @@ func (r *relay) claimable(ctx context.Context) bool {
 	return err == nil && found
 }
 
-// sleep waits for a notification, a poke or the poll interval. The poll is what finds events when a NOTIFY was lost.
+// sleep waits for a notification, a poke or work that a poll finds: the poll is what finds events when a NOTIFY was lost.
+// Now and then it ends without any, so that a pass says what is wrong where the database does not answer.
 func (r *relay) sleep(ctx context.Context, heard <-chan pg.Notification) {
-	poll := time.NewTimer(r.cfg.PollInterval)
-	defer poll.Stop()
-	select {
-	case <-ctx.Done():
-	case <-heard:
-	case <-r.poked:
-	case <-poll.C:
+	for range 10 {
+		poll := time.NewTimer(r.cfg.PollInterval)
+		select {
+		case <-ctx.Done():
+		case <-heard:
+		case <-r.poked:
+		case <-poll.C:
+			if !r.claimable(ctx) {
+				continue
+			}
+		}
+		poll.Stop()
+		return
 	}
 }

@@ -25,7 +25,7 @@ begin
             using errcode = '22023',
             hint = 'Record keys and let the subscriber read the row, or raise the limit in the configuration.';
     end if;
-    if $4::text ~ '(^|[^\\])(\\\\)*\\u0000' then
+    if position('\u0000' in $4::text) > 0 and $4::text ~ '(^|[^\\])(\\\\)*\\u0000' then
         raise exception 'postbus.record: data of event type % holds \u0000, which Postgres cannot store as text', quote_literal($2)
             using errcode = '22P05';
     end if;

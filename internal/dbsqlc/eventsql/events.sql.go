@@ -363,18 +363,30 @@ func (q *Queries) MarkFailed(ctx context.Context, arg MarkFailedParams) error {
 const markFanned = `-- name: MarkFanned :exec
 update postbus.events as e
 set fanned_out_at = clock_timestamp(), fanout = m.fanout
-from (select unnest($1::uuid[]) as id, unnest($2::jsonb[]) as fanout) as m
-where e.id = m.id
+from (select unnest($3::bigint[]) as seq, unnest($4::jsonb[]) as fanout) as m
+where
+    e.seq = m.seq
+    and e.seq between $1::bigint and $2::bigint
+    and e.fanned_out_at is null
+    and e.poisoned_at is null
 `
 
 type MarkFannedParams struct {
-	Ids     []string
+	Low     int64
+	High    int64
+	Seqs    []int64
 	Fanouts []json.RawMessage
 }
 
-// Marks a whole pass at once; what it says and the jobs it names commit together.
+// Marks a whole pass at once; what it says and the jobs it names commit together. The range and the marks lead the planner
+// to the index of unmarked rows, whatever it believes of the table's size.
 func (q *Queries) MarkFanned(ctx context.Context, arg MarkFannedParams) error {
-	_, err := q.db.Exec(ctx, markFanned, arg.Ids, arg.Fanouts)
+	_, err := q.db.Exec(ctx, markFanned,
+		arg.Low,
+		arg.High,
+		arg.Seqs,
+		arg.Fanouts,
+	)
 	return err
 }
 
