@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/postbus/postbus/internal/testdb"
 	"github.com/postbus/postbus/pg"
@@ -93,6 +94,20 @@ func TestNestedRollsBackWhenItsContextEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, pool, 2)
+}
+
+// A failure leaves no savepoint open: a thousand of them in one transaction cost no more than one.
+func TestNestedLeavesNoSavepoint(t *testing.T) {
+	t.Parallel()
+	err := pg.InTx(t.Context(), testdb.New(t), func(ctx context.Context, tx pgx.Tx) error {
+		_ = pg.Nested(ctx, tx, func(context.Context, pgx.Tx) error { return errNo })
+		_, err := tx.Exec(ctx, "release savepoint postbus")
+		return err
+	})
+	var pgErr *pgconn.PgError
+	if !errors.As(err, &pgErr) || pgErr.Code != "3B001" {
+		t.Errorf("error = %v, want that there is no such savepoint", err)
+	}
 }
 
 // Where db can begin a transaction, Nested is one of its own.

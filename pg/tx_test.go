@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/postbus/postbus/internal/faultproxy"
+	"github.com/postbus/postbus/internal/loop"
 	"github.com/postbus/postbus/internal/testdb"
 	"github.com/postbus/postbus/pg"
 )
@@ -125,13 +126,20 @@ func TestInTxTellsAnUnknownOutcomeApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-	defer cancel()
+	ctx, cancel := context.WithCancel(t.Context())
+	var leave loop.Runner
+	defer leave.Stop()
 	err = pg.InTx(ctx, pool, func(ctx context.Context, tx pgx.Tx) error {
 		defer proxy.BlackHole()
+		leave.Start(ctx, func(ctx context.Context) {
+			for !proxy.HoldsBack() { // until COMMIT is on its way
+				_ = loop.Sleep(ctx, time.Millisecond)
+			}
+			cancel()
+		})
 		return insert(ctx, tx, 1)
 	})
-	if !errors.Is(err, pg.ErrCommitUnknown) || !errors.Is(err, context.DeadlineExceeded) {
+	if !errors.Is(err, pg.ErrCommitUnknown) || !errors.Is(err, context.Canceled) {
 		t.Errorf("error = %v, want %v", err, pg.ErrCommitUnknown)
 	}
 	proxy.Cut()

@@ -31,7 +31,11 @@ func findBinaries(log *slog.Logger) (string, error) {
 	if dirs := packagedBinaries(packaged); len(dirs) > 0 {
 		return dirs[0], nil
 	}
-	return download(log)
+	cache, err := cacheDir()
+	if err != nil {
+		return "", err
+	}
+	return download(log, repository, cache)
 }
 
 // packagedBinaries returns the folders that match and are complete, the newest version first.

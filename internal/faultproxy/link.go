@@ -61,6 +61,8 @@ func (l *link) pass() bool {
 	p := l.proxy
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.waits++
+	defer func() { p.waits-- }()
 	for (p.held || l.stranded) && !l.ended {
 		p.flow.Wait()
 	}

@@ -23,6 +23,7 @@ type Proxy struct {
 	deaf   bool
 	refuse bool
 	closed bool
+	waits  int // directions of links that hold something back
 	links  map[*link]struct{}
 }
 
@@ -101,6 +102,13 @@ func (p *Proxy) Connections() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.links)
+}
+
+// HoldsBack says whether something was sent that is held back.
+func (p *Proxy) HoldsBack() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.waits > 0
 }
 
 func (p *Proxy) close() {
