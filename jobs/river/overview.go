@@ -21,19 +21,24 @@ const (
 
 func counted(n int64) jobs.Count { return jobs.Count{N: n, About: n > countCap} }
 
+// overviewCounts gathers an Overview.
+type overviewCounts struct{ jobs.Overview }
+
 func (c *overviewCounts) add(to *jobs.Count, n jobs.Count) {
 	to.N += n.N
 	to.About = to.About || n.About
 }
 
-// overviewCounts gathers an Overview.
-type overviewCounts struct{ jobs.Overview }
+func newOverviewCounts() *overviewCounts {
+	c := &overviewCounts{jobs.Overview{States: map[jobs.State]jobs.Count{}, Kinds: map[string]jobs.KindCounts{}}}
+	for _, state := range jobs.States() {
+		c.States[state] = jobs.Count{}
+	}
+	return c
+}
 
 func (i *inspector) Overview(ctx context.Context, kind string) (jobs.Overview, error) {
-	counts := &overviewCounts{jobs.Overview{States: map[jobs.State]jobs.Count{}, Kinds: map[string]jobs.KindCounts{}}}
-	for _, state := range jobs.States() {
-		counts.States[state] = jobs.Count{}
-	}
+	counts := newOverviewCounts()
 	if checkText("kind", kind) != nil {
 		return counts.Overview, nil // no kind has such a name
 	}
