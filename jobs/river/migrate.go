@@ -11,7 +11,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-//go:embed migrations/extras.sql
+//go:embed extras.sql
 var extras string
 
 // Migrator makes and upgrades the queue's tables in schema postbus: River's own migrations, then what this adapter adds to
