@@ -61,3 +61,22 @@ func ExampleNested() {
 	// error: <nil>
 	// notes: 2
 }
+
+func ExampleListener() {
+	pool, done := testdb.ForExample()
+	defer done()
+
+	listener := pg.NewListener(pool, pg.ListenerConfig{})
+	_ = listener.Start(context.Background()) // needs no database yet
+	defer listener.Stop()
+
+	news := listener.Subscribe("news")
+	defer news.Close()
+	fmt.Println("look again:", (<-news.C()).Resync) // LISTEN is in effect: look at the rows now
+
+	_ = pg.Notify(context.Background(), pool, "news", "row 7")
+	fmt.Println("look at:", (<-news.C()).Payload)
+	// Output:
+	// look again: true
+	// look at: row 7
+}

@@ -11,6 +11,10 @@ import (
 	"github.com/postbus/postbus/pg"
 )
 
+// lostText is what is said once per outage.
+const lostText = "level=WARN msg=\"no listening connection"
+
+// ours finds the listening connection.
 const ours = "application_name = 'postbus-listener' and datname = current_database()"
 
 // terminate ends the listening connection from the server's side.
@@ -30,13 +34,13 @@ func TestListenerStartsWithoutADatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	sub := s.Subscribe("c")
-	wait.Eventually(t, soon, func() (bool, string) { return s.log.count("level=WARN") == 1, "nothing was said" })
+	wait.Eventually(t, soon, func() (bool, string) { return s.log.count(lostText) == 1, "nothing was said" })
 	if ok, err := s.TryLock(t.Context(), 1); ok || err != nil {
 		t.Errorf("TryLock without a connection = %t, %v, want false, nil", ok, err)
 	}
 	s.proxy.Heal()
 	expectNext(t, sub, pg.Notification{Channel: "c", Resync: true})
-	if got := s.log.count("level=WARN"); got != 1 {
+	if got := s.log.count(lostText); got != 1 {
 		t.Errorf("warnings = %d, want 1 per outage", got)
 	}
 }
@@ -52,13 +56,11 @@ func TestListenerComesBack(t *testing.T) {
 	for name, breakIt := range breaks {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := started(t, func(c *pg.ListenerConfig) { c.PingTimeout = 300 * time.Millisecond })
+			s := started(t, func(c *pg.ListenerConfig) { c.PingTimeout = time.Second })
 			a, b := s.Subscribe("a"), s.Subscribe("b")
 			awaitResync(t, a)
 			awaitResync(t, b)
-			if ok, err := s.TryLock(t.Context(), 1); !ok || err != nil {
-				t.Fatalf("TryLock = %t, %v", ok, err)
-			}
+			s.lock(t, 1)
 			breakIt(t, s)
 			awaitResync(t, a)
 			awaitResync(t, b)
@@ -69,13 +71,7 @@ func TestListenerComesBack(t *testing.T) {
 			for next(t, b).Payload != "after" {
 			}
 			// The lost connection's lock is not in the way for long.
-			wait.Eventually(t, soon, func() (bool, string) {
-				ok, err := s.TryLock(t.Context(), 1)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return ok, "the lock could not be taken again"
-			})
+			s.lock(t, 1)
 		})
 	}
 }
@@ -83,10 +79,8 @@ func TestListenerComesBack(t *testing.T) {
 // TryLock and Unlock answer while nothing arrives any more in either direction.
 func TestLocksNeverHang(t *testing.T) {
 	t.Parallel()
-	s := started(t, func(c *pg.ListenerConfig) { c.PingTimeout = 300 * time.Millisecond })
-	if ok, err := s.TryLock(t.Context(), 1); !ok || err != nil {
-		t.Fatalf("TryLock = %t, %v", ok, err)
-	}
+	s := started(t, func(c *pg.ListenerConfig) { c.PingTimeout = time.Second })
+	s.lock(t, 1)
 	s.proxy.BlackHole()
 	answered := make(chan error, 2)
 	go func() {
@@ -117,9 +111,7 @@ func TestDeafListener(t *testing.T) {
 	}
 	sub := s.Subscribe("c")
 	awaitResync(t, sub)
-	if ok, err := s.TryLock(t.Context(), 1); !ok || err != nil {
-		t.Fatalf("TryLock = %t, %v", ok, err)
-	}
+	s.lock(t, 1)
 
 	s.proxy.DropNotifications(true)
 	wait.Eventually(t, soon, func() (bool, string) { return s.Deaf(), "not deaf" })

@@ -38,8 +38,8 @@ func newStation(t *testing.T, change ...func(*pg.ListenerConfig)) *station {
 	s.proxy = proxy
 	s.config = pg.ListenerConfig{
 		Log:       slog.New(slog.NewTextHandler(s.log, nil)),
-		PingEvery: 50 * time.Millisecond, PingTimeout: 2 * time.Second,
-		ProbeEvery: 100 * time.Millisecond, ProbeTimeout: 500 * time.Millisecond,
+		PingEvery: 50 * time.Millisecond, PingTimeout: 5 * time.Second,
+		ProbeEvery: 100 * time.Millisecond, ProbeTimeout: 2 * time.Second,
 		BackoffBase: time.Millisecond, BackoffMax: 50 * time.Millisecond,
 	}
 	for _, c := range change {
@@ -58,6 +58,9 @@ func newStation(t *testing.T, change ...func(*pg.ListenerConfig)) *station {
 	return s
 }
 
+// undisturbed has nothing but what is asked of it wake the listener.
+func undisturbed(c *pg.ListenerConfig) { c.PingEvery, c.ProbeEvery = time.Hour, time.Hour }
+
 // started returns a station that is known to hear.
 func started(t *testing.T, change ...func(*pg.ListenerConfig)) *station {
 	t.Helper()
@@ -73,16 +76,22 @@ func started(t *testing.T, change ...func(*pg.ListenerConfig)) *station {
 func (s *station) awaitHearing(t *testing.T) {
 	t.Helper()
 	const key = 99
+	s.lock(t, key)
+	if err := s.Unlock(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lock waits until the listener has a lock.
+func (s *station) lock(t *testing.T, key int64) {
+	t.Helper()
 	wait.Eventually(t, soon, func() (bool, string) {
 		ok, err := s.TryLock(t.Context(), key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return ok, "the listener is not proven to hear"
+		return ok, "the lock is not to be had"
 	})
-	if err := s.Unlock(t.Context(), key); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func (s *station) notify(t *testing.T, channel string, payloads ...string) {
@@ -144,7 +153,7 @@ func (b *logBuffer) count(text string) int {
 // It does not matter whether the subscription or the connection was there first.
 func TestSubscribeHasNoGap(t *testing.T) {
 	t.Parallel()
-	s := newStation(t)
+	s := newStation(t, undisturbed)
 	early := s.Subscribe("early")
 	if err := s.Start(t.Context()); err != nil {
 		t.Fatal(err)

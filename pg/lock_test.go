@@ -21,10 +21,8 @@ func (s *station) taken(t *testing.T, key int64) bool {
 
 func TestTryLockAndUnlock(t *testing.T) {
 	t.Parallel()
-	s := started(t)
-	if ok, err := s.TryLock(t.Context(), 1); !ok || err != nil {
-		t.Fatalf("TryLock = %t, %v, want true", ok, err)
-	}
+	s := started(t, undisturbed)
+	s.lock(t, 1)
 	if !s.Held(1) || !s.taken(t, 1) {
 		t.Errorf("Held = %t, taken = %t, want both", s.Held(1), s.taken(t, 1))
 	}
