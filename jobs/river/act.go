@@ -13,7 +13,7 @@ func (i *inspector) Retry(ctx context.Context, id jobs.JobID) (jobs.Job, error) 
 	if err != nil {
 		return jobs.Job{}, err
 	}
-	changed, err := i.queries().RetryJobs(ctx, riversql.RetryJobsParams{Ids: []int64{number}})
+	changed, err := ask(ctx, i.store, (*riversql.Queries).RetryJobs, riversql.RetryJobsParams{Ids: []int64{number}})
 	if err != nil && !conflicts(err) {
 		return jobs.Job{}, fmt.Errorf("retry job %s: %w", id, err)
 	}
@@ -39,7 +39,7 @@ func (i *inspector) Cancel(ctx context.Context, id jobs.JobID) (jobs.Job, error)
 	if err != nil {
 		return jobs.Job{}, err
 	}
-	if _, err := i.queries().CancelJobs(ctx, riversql.CancelJobsParams{Ids: []int64{number}}); err != nil {
+	if _, err := ask(ctx, i.store, (*riversql.Queries).CancelJobs, riversql.CancelJobsParams{Ids: []int64{number}}); err != nil {
 		return jobs.Job{}, fmt.Errorf("cancel job %s: %w", id, err)
 	}
 	return i.Get(ctx, id)
@@ -50,7 +50,7 @@ func (i *inspector) Acknowledge(ctx context.Context, id jobs.JobID) error {
 	if err != nil {
 		return err
 	}
-	n, err := i.queries().AcknowledgeJob(ctx, riversql.AcknowledgeJobParams{ID: number})
+	n, err := ask(ctx, i.store, (*riversql.Queries).AcknowledgeJob, riversql.AcknowledgeJobParams{ID: number})
 	if err != nil {
 		return fmt.Errorf("acknowledge job %s: %w", id, err)
 	}
@@ -69,7 +69,7 @@ func (i *inspector) RetryMany(ctx context.Context, filter jobs.Filter) (int, err
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
-	changed, err := i.queries().RetryJobs(ctx, riversql.RetryJobsParams{Ids: ids})
+	changed, err := ask(ctx, i.store, (*riversql.Queries).RetryJobs, riversql.RetryJobsParams{Ids: ids})
 	if err != nil {
 		return 0, fmt.Errorf("retry %d jobs: %w", len(ids), err)
 	}
@@ -81,7 +81,7 @@ func (i *inspector) CancelMany(ctx context.Context, filter jobs.Filter) (int, er
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
-	changed, err := i.queries().CancelJobs(ctx, riversql.CancelJobsParams{Ids: ids})
+	changed, err := ask(ctx, i.store, (*riversql.Queries).CancelJobs, riversql.CancelJobsParams{Ids: ids})
 	if err != nil {
 		return 0, fmt.Errorf("cancel %d jobs: %w", len(ids), err)
 	}

@@ -14,16 +14,16 @@ import (
 
 // enqueuer makes jobs through the pool, or through a transaction.
 type enqueuer struct {
-	kinds   map[string]*kind
-	waker   *waker
-	queries *riversql.Queries
+	kinds map[string]*kind
+	waker *waker
+	store store
 }
 
 var _ jobs.Jobs = (*enqueuer)(nil)
 
 func (e *enqueuer) With(tx pgx.Tx) jobs.Jobs {
 	within := *e
-	within.queries = riversql.New(tx)
+	within.store = e.store.within(tx)
 	return &within
 }
 
@@ -50,7 +50,7 @@ func (e *enqueuer) EnqueueMany(ctx context.Context, batch []jobs.EnqueueParams) 
 	}
 	var saved []string
 	rows.params.Wake, saved = e.waker.allow(rows.ready)
-	answers, err := e.queries.InsertJobs(ctx, rows.params)
+	answers, err := ask(ctx, e.store, (*riversql.Queries).InsertJobs, rows.params)
 	if err != nil {
 		return nil, fmt.Errorf("enqueue %s: %w", naming(batch), err)
 	}

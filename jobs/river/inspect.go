@@ -21,7 +21,7 @@ const (
 
 // inspector is the jobs.Inspector, through the pool or through a transaction.
 type inspector struct {
-	db       pg.DBTX
+	store    store
 	queues   map[string]int // workers of this process
 	enqueuer *enqueuer
 }
@@ -30,15 +30,23 @@ var _ jobs.Inspector = (*inspector)(nil)
 
 func (i *inspector) With(tx pgx.Tx) jobs.Inspector {
 	within := *i
-	within.db = tx
+	within.store = i.store.within(tx)
 	within.enqueuer = i.enqueuer.With(tx).(*enqueuer)
 	return &within
 }
 
-func (i *inspector) queries() *riversql.Queries { return riversql.New(i.db) }
+// db is where reads go.
+func (i *inspector) db() pg.DBTX {
+	if i.store.tx != nil {
+		return i.store.tx
+	}
+	return i.store.pool
+}
+
+func (i *inspector) queries() *riversql.Queries { return riversql.New(i.db()) }
 
 // planned answers queries whose plan depends on their values: "any kind" and "this rare kind" are one statement.
-func (i *inspector) planned() *riversql.Queries { return riversql.New(planEach{i.db}) }
+func (i *inspector) planned() *riversql.Queries { return riversql.New(planEach{i.db()}) }
 
 // planEach has the server plan each execution with its values at hand, where a named statement may get a generic plan.
 type planEach struct{ riversql.DBTX }

@@ -45,7 +45,7 @@ func (i *inspector) RunPeriodic(ctx context.Context, app, name string) (jobs.Job
 		return "", notFound(app, name)
 	}
 	var id jobs.JobID
-	err := pg.Nested(ctx, i.db, func(ctx context.Context, tx pgx.Tx) error {
+	err := pg.Nested(ctx, i.db(), func(ctx context.Context, tx pgx.Tx) error {
 		slot, err := riversql.New(tx).ClaimByHand(ctx, riversql.ClaimByHandParams{App: app, Name: name})
 		if errors.Is(err, pgx.ErrNoRows) {
 			return notFound(app, name)

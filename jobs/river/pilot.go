@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivershared/baseservice"
@@ -11,6 +12,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/postbus/postbus/jobs"
+	"github.com/postbus/postbus/pg"
 )
 
 // driver is River's pgx driver with our pilot and our listener in it (river/plugin.go, driverPlugin).
@@ -32,9 +34,11 @@ func (d *driver) GetListener(*riverdriver.GetListenenerParams) riverdriver.Liste
 type pilot struct {
 	riverpilot.StandardPilot
 	kinds   []string
+	store   store
 	flights *flights
 	settler *settler
 	pruner  *pruner
+	driver  *riverpgxv5.Driver
 }
 
 var (
@@ -49,7 +53,7 @@ func (p *pilot) JobGetAvailable(
 	ctx context.Context, exec riverdriver.Executor, state riverpilot.ProducerState, params *riverdriver.JobGetAvailableParams,
 ) (*riverdriver.JobGetAvailableResult, error) {
 	params.Kind = p.kinds
-	result, err := p.StandardPilot.JobGetAvailable(ctx, exec, state, params)
+	result, err := p.fetch(ctx, exec, state, params)
 	if err != nil || result == nil {
 		return result, err
 	}
@@ -63,6 +67,20 @@ func (p *pilot) JobGetAvailable(
 		}
 	}
 	return result, nil
+}
+
+// fetch is River's, in a transaction of its own where the database's default isolation asks for one.
+func (p *pilot) fetch(
+	ctx context.Context, exec riverdriver.Executor, state riverpilot.ProducerState, params *riverdriver.JobGetAvailableParams,
+) (result *riverdriver.JobGetAvailableResult, err error) {
+	err = p.store.do(ctx, func(ctx context.Context, db pg.DBTX) (err error) {
+		if tx, ok := db.(pgx.Tx); ok {
+			exec = p.driver.UnwrapExecutor(tx)
+		}
+		result, err = p.StandardPilot.JobGetAvailable(ctx, exec, state, params)
+		return err
+	})
+	return result, err
 }
 
 // JobSetStateIfRunningMany records nothing: River's completer guards on the state alone and gives up after a few tries. Every

@@ -16,14 +16,14 @@ const (
 
 // pruner deletes what has been kept for long enough. River's leader calls it.
 type pruner struct {
-	queries *riversql.Queries
-	cfg     Config
+	store store
+	cfg   Config
 }
 
 func (p *pruner) prune(ctx context.Context) (int, error) {
 	total := 0
 	for range pruneRounds {
-		n, err := p.queries.PruneJobs(ctx, riversql.PruneJobsParams{
+		n, err := ask(ctx, p.store, (*riversql.Queries).PruneJobs, riversql.PruneJobsParams{
 			CompletedUs: p.cfg.CompletedRetention.Microseconds(),
 			CancelledUs: p.cfg.CancelledRetention.Microseconds(),
 			DiscardedUs: p.cfg.DiscardedRetention.Microseconds(),

@@ -66,15 +66,15 @@ func addQueueCount(queue *jobs.QueueStatus, row riversql.CountQueuesRow, waits i
 func (i *inspector) Pause(ctx context.Context, queue string) error {
 	return i.mark(ctx, queue, "pause", func(stored string) (int64, error) {
 		if _, works := i.queues[queue]; works {
-			return i.queries().PauseOwnQueue(ctx, riversql.PauseOwnQueueParams{Name: stored})
+			return ask(ctx, i.store, (*riversql.Queries).PauseOwnQueue, riversql.PauseOwnQueueParams{Name: stored})
 		}
-		return i.queries().PauseQueue(ctx, riversql.PauseQueueParams{Name: stored})
+		return ask(ctx, i.store, (*riversql.Queries).PauseQueue, riversql.PauseQueueParams{Name: stored})
 	})
 }
 
 func (i *inspector) Resume(ctx context.Context, queue string) error {
 	return i.mark(ctx, queue, "resume", func(stored string) (int64, error) {
-		n, err := i.queries().ResumeQueue(ctx, riversql.ResumeQueueParams{Name: stored})
+		n, err := ask(ctx, i.store, (*riversql.Queries).ResumeQueue, riversql.ResumeQueueParams{Name: stored})
 		if _, works := i.queues[queue]; works && err == nil {
 			n = 1 // known, though it was never paused
 		}

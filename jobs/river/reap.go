@@ -24,6 +24,7 @@ const (
 // reaper gives lost runs back, cancels what is asked to be, and makes parked jobs available before they fall due.
 type reaper struct {
 	queries   *riversql.Queries
+	store     store
 	self      *instance.Instance
 	deadAfter time.Duration
 	flights   *flights
@@ -81,7 +82,7 @@ func (r *reaper) own(ctx context.Context) error {
 // promote plans a look at each job that it makes available.
 func (r *reaper) promote(ctx context.Context) error {
 	for {
-		rows, err := r.queries.PromoteJobs(ctx, riversql.PromoteJobsParams{Most: promoteMost})
+		rows, err := ask(ctx, r.store, (*riversql.Queries).PromoteJobs, riversql.PromoteJobsParams{Most: promoteMost})
 		if err != nil {
 			return fmt.Errorf("make due jobs available: %w", err)
 		}
@@ -172,7 +173,7 @@ func (r *reaper) take(ctx context.Context, t taking, why string) error {
 		return nil
 	}
 	t.rows.Begun = t.begun
-	rows, err := r.queries.TakeBackJobs(ctx, t.rows)
+	rows, err := ask(ctx, r.store, (*riversql.Queries).TakeBackJobs, t.rows)
 	if err != nil {
 		return fmt.Errorf("give back runs (%s): %w", why, err)
 	}

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -248,4 +251,66 @@ func TestDeclarationsThatCannotBe(t *testing.T) {
 			fmt.Println(err)
 		}
 	}
+}
+
+// A database whose default isolation is stricter changes nothing: what writes says its own.
+func TestStricterDefaultIsolationDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	config, err := pgxpool.ParseConfig(testdb.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "repeatable read"
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	kinds := []jobs.Kind{{Name: "k", Receipt: true, Handle: func(context.Context, json.RawMessage) error { return nil }}}
+	log := &lines{}
+	for range 3 {
+		r, err := river.New(pool, river.Config{Kinds: kinds, Log: slog.New(slog.NewTextHandler(log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = r.Stop(context.Background()) })
+		for range 30 {
+			enqueue(t, r, "k", jobs.EnqueueOpts{})
+		}
+	}
+	look, err := river.New(pool, river.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait.Eventually(t, 30*time.Second, func() (bool, string) {
+		overview, err := look.Inspector().Overview(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return overview.States[jobs.Completed].N == 90, fmt.Sprint(overview.States)
+	})
+	if text := log.String(); strings.Contains(text, "40001") {
+		t.Errorf("serialization failures:\n%s", text)
+	}
+}
+
+// lines is a log that may be read while it is written.
+type lines struct {
+	mu  sync.Mutex
+	buf strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
 }

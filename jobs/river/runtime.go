@@ -29,6 +29,7 @@ type Runtime struct {
 	queues    map[string]int
 	self      *instance.Instance
 	ownsSelf  bool
+	store     store
 	enqueuer  *enqueuer
 	inspector *inspector
 	waiters   *waiters
@@ -64,7 +65,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Runtime{cfg: cfg, pool: pool, kinds: kinds, queues: queues, self: cfg.Instance, flights: newFlights()}
+	r := &Runtime{cfg: cfg, pool: pool, store: newStore(pool), kinds: kinds, queues: queues, self: cfg.Instance, flights: newFlights()}
 	if r.self == nil {
 		r.ownsSelf = true
 		r.self = instance.New(pool, instance.Config{App: cfg.App, Version: cfg.Version, Kinds: kindNames(kinds), DeadAfter: cfg.DeadAfter, Log: cfg.Log})
@@ -80,18 +81,16 @@ func (r *Runtime) wire(queries *riversql.Queries, periodics *periodics) {
 		ear = newEar(r.cfg.Listener, r.queues, r.cfg.Log)
 	}
 	r.waker = newWaker(queries, r.cfg, ear)
-	r.enqueuer = &enqueuer{kinds: r.kinds, waker: r.waker, queries: queries}
-	r.inspector = &inspector{db: r.pool, queues: r.queues, enqueuer: r.enqueuer}
+	r.enqueuer = &enqueuer{kinds: r.kinds, waker: r.waker, store: r.store}
+	r.inspector = &inspector{store: r.store, queues: r.queues, enqueuer: r.enqueuer}
 	r.waiters = newWaiters(queries, r.cfg.Listener, r.cfg.Log)
-	// A plan that was made while the tables were empty is kept for a minute or more, and joins them row by row.
-	planned := riversql.New(planEach{r.pool})
-	r.settler = newSettler(planned, r.flights, r.waker, r.cfg.Log)
+	r.settler = newSettler(r.store, r.flights, r.waker, r.cfg.Log)
 	deadAfter := r.cfg.DeadAfter
 	if deadAfter <= 0 {
 		deadAfter = r.self.DeadAfter()
 	}
 	r.reaper = newReaper(&reaper{
-		queries: planned, self: r.self, deadAfter: deadAfter, flights: r.flights, waker: r.waker, ear: ear,
+		queries: queries, store: r.store, self: r.self, deadAfter: deadAfter, flights: r.flights, waker: r.waker, ear: ear,
 	}, r.cfg, r.kinds)
 	r.clock = newClock(r.pool, periodics, r.enqueuer, r.cfg.Log)
 }
@@ -126,11 +125,12 @@ func (r *Runtime) connect() error {
 }
 
 func (r *Runtime) driver() *driver {
+	plain := riverpgxv5.New(r.pool)
 	return &driver{
-		Driver: riverpgxv5.New(r.pool), ear: r.reaper.ear,
+		Driver: plain, ear: r.reaper.ear,
 		pilot: &pilot{
-			kinds: kindNames(r.kinds), flights: r.flights, settler: r.settler,
-			pruner: &pruner{queries: r.reaper.queries, cfg: r.cfg},
+			kinds: kindNames(r.kinds), store: r.store, flights: r.flights, settler: r.settler, driver: plain,
+			pruner: &pruner{store: r.store, cfg: r.cfg},
 		},
 	}
 }

@@ -24,7 +24,7 @@ const (
 // settler records how runs ended: those that somebody waits for in small groups at once, the others in larger ones. No
 // outcome is dropped while the database is away.
 type settler struct {
-	queries  *riversql.Queries
+	store    store
 	flights  *flights
 	waker    *waker
 	log      *slog.Logger
@@ -32,8 +32,8 @@ type settler struct {
 	bulk     *lane
 }
 
-func newSettler(queries *riversql.Queries, flights *flights, waker *waker, log *slog.Logger) *settler {
-	s := &settler{queries: queries, flights: flights, waker: waker, log: log}
+func newSettler(store store, flights *flights, waker *waker, log *slog.Logger) *settler {
+	s := &settler{store: store, flights: flights, waker: waker, log: log}
 	s.receipts = newLane("receipts", receiptGap, receiptMost, s.write, log)
 	s.bulk = newLane("outcomes", bulkGap, bulkMost, s.write, log)
 	return s
@@ -62,7 +62,7 @@ func (s *settler) stop(ctx context.Context) error {
 func (s *settler) write(ctx context.Context, batch []outcome) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
-	rows, err := s.queries.SettleJobs(ctx, settleParams(batch))
+	rows, err := ask(ctx, s.store, (*riversql.Queries).SettleJobs, settleParams(batch))
 	switch {
 	case err == nil:
 		s.wrote(ctx, batch, rows)
@@ -75,7 +75,7 @@ func (s *settler) write(ctx context.Context, batch []outcome) error {
 	}
 	plain := batch[0]
 	plain.err, plain.trace = "the outcome could not be stored", ""
-	rows, again := s.queries.SettleJobs(ctx, settleParams([]outcome{plain}))
+	rows, again := ask(ctx, s.store, (*riversql.Queries).SettleJobs, settleParams([]outcome{plain}))
 	if again != nil && !refused(again) {
 		return again
 	}

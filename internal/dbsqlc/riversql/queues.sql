@@ -81,3 +81,6 @@ insert into postbus.river_queue as q (name, paused_at, updated_at)
 values (@name, clock_timestamp(), clock_timestamp())
 on conflict (name) do update
 set paused_at = coalesce(q.paused_at, excluded.paused_at), updated_at = excluded.updated_at;
+
+-- name: DefaultIsolation :one
+select current_setting('default_transaction_isolation')::text;

@@ -88,6 +88,17 @@ func (q *Queries) CountQueues(ctx context.Context, arg CountQueuesParams) ([]Cou
 	return items, nil
 }
 
+const defaultIsolation = `-- name: DefaultIsolation :one
+select current_setting('default_transaction_isolation')::text
+`
+
+func (q *Queries) DefaultIsolation(ctx context.Context) (string, error) {
+	row := q.db.QueryRow(ctx, defaultIsolation)
+	var column_1 string
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const keepQueues = `-- name: KeepQueues :exec
 update postbus.river_queue
 set updated_at = clock_timestamp()
