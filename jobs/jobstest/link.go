@@ -11,7 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-const connsPerInstance = 10
+// connsPerInstance is what pgxpool allows by default on a small machine: an adapter must do with it.
+const connsPerInstance = 4
 
 var errCut = errors.New("the instance's way to the database is cut")
 
