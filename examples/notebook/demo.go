@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 
 	"github.com/postbus/postbus/examples/notebook/console"
 	"github.com/postbus/postbus/examples/notebook/importer"
@@ -45,6 +46,9 @@ func demo(ctx context.Context, o demoOptions, out io.Writer, log *slog.Logger) e
 	s := serve(ln, pages, log)
 	defer s.stop()
 	a.announce(out, s.url())
+	if tcp, ok := ln.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+		fmt.Fprintf(out, "beware    there are no accounts: whoever reaches %s can read and change every note\n", s.addr)
+	}
 	if err := a.importFolder(ctx, out); err != nil {
 		return err
 	}

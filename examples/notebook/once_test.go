@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,4 +65,19 @@ func TestOnceFailsWhenNotesCannotBeFound(t *testing.T) {
 	output := runOnce(t, 1, "--import", markdownFolder(t, 3), "--database-url", testdb.EmptyURL(t),
 		"--search-url", "http://127.0.0.1:1", "--timeout", "3s")
 	contains(t, output, "is the search service up?")
+}
+
+// It exits 0 only if every note is findable: a search service that takes everything and keeps nothing is found out.
+func TestOnceLooksForEveryNote(t *testing.T) {
+	t.Parallel()
+	forgetful := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/lacking" {
+			fmt.Fprint(w, "[]")
+			return
+		}
+		fmt.Fprint(w, "{}")
+	}))
+	defer forgetful.Close()
+	output := runOnce(t, 1, "--import", markdownFolder(t, 3), "--database-url", testdb.EmptyURL(t), "--search-url", forgetful.URL)
+	contains(t, output, "3 of 3 notes cannot be found")
 }

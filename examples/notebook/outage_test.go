@@ -18,7 +18,7 @@ func TestSearchDownAndUp(t *testing.T) {
 	t.Parallel()
 	database, data := testdb.EmptyURL(t), t.TempDir()
 	service, searchURL := searchService(t, "127.0.0.1:0", data)
-	_, base := demoPages(t, "--database-url", database, "--search-url", searchURL, "--receipt-wait", "500ms")
+	_, base := demoPages(t, "--database-url", database, "--search-url", searchURL, "--receipt-wait", "4s")
 	edited, deleted := write(t, base, "Edited", "before barley"), write(t, base, "Deleted", "before barley")
 	wait.Eventually(t, patience, func() (bool, string) {
 		ids := found(t, base, "barley")

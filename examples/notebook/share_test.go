@@ -72,3 +72,27 @@ func markdownFolder(t *testing.T, n int) string {
 	}
 	return dir
 }
+
+// A write from anywhere is recorded, and forty of them in one transaction coalesce into one job for the last.
+func TestChangesFromSQLCoalesce(t *testing.T) {
+	t.Parallel()
+	database := testdb.EmptyURL(t)
+	_, base := demoPages(t, "--database-url", database, "--data", t.TempDir(), "--receipt-wait", patience.String())
+	a := write(t, base, "Counter", "barley")
+	pool, err := pgxpool.New(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	const changes = `do $$ begin
+		for i in 1..40 loop update notebook.notes set body = 'oats ' || i; end loop;
+	end $$`
+	if _, err := pool.Exec(t.Context(), changes); err != nil {
+		t.Fatal(err)
+	}
+	eventuallyFound(t, base, "oats 40", a.Note.ID)
+	page, err := inspect(t, database).List(t.Context(), jobs.Filter{Kinds: []string{indexing.Index}, Limit: 200})
+	if err != nil || len(page.Jobs) != 2 {
+		t.Errorf("%d jobs for a write and forty changes in one transaction (%v), want 2", len(page.Jobs), err)
+	}
+}
