@@ -110,8 +110,11 @@ func TestGapIsJudgedByTheDatabase(t *testing.T) {
 	t.Cleanup(func() { _ = i.Stop(context.Background()) })
 	const long = 500 * time.Millisecond
 	wait.Eventually(t, 20*time.Second, func() (bool, string) { return i.Steady() > long, "not steady" })
-	if _, err := pool.Exec(t.Context(), "update postbus.instances set seen_at = seen_at - interval '2 minutes'"); err != nil {
-		t.Fatal(err)
-	}
-	wait.Eventually(t, 20*time.Second, func() (bool, string) { return i.Steady() < long, "steady over a gap of two minutes" })
+	// Again and again: a beat that is under way writes over it.
+	wait.Eventually(t, 20*time.Second, func() (bool, string) {
+		if _, err := pool.Exec(t.Context(), "update postbus.instances set seen_at = seen_at - interval '2 minutes'"); err != nil {
+			t.Fatal(err)
+		}
+		return i.Steady() < long, "steady over a gap of two minutes"
+	})
 }
