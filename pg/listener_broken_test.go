@@ -35,6 +35,7 @@ func TestListenerStartsWithoutADatabase(t *testing.T) {
 	}
 	sub := s.Subscribe("c")
 	wait.Eventually(t, soon, func() (bool, string) { return s.log.count(lostText) == 1, "nothing was said" })
+	wait.Eventually(t, soon, func() (bool, string) { return s.proxy.Refused() > 3, "it did not try again" })
 	if ok, err := s.TryLock(t.Context(), 1); ok || err != nil {
 		t.Errorf("TryLock without a connection = %t, %v, want false, nil", ok, err)
 	}
@@ -123,11 +124,12 @@ func TestDeafListener(t *testing.T) {
 		t.Error("a deaf listener holds a lock")
 	}
 	expectNoLocks(t, s)
-	// Another probe or two: it is said once.
-	another := s.config.ProbeEvery + 2*s.config.ProbeTimeout
+	// A probe is sent when the one before it was given up: the third means two more. It is said once,
+	// also when the connection is made anew.
 	s.terminate(t)
 	awaitResync(t, sub)
-	wait.Eventually(t, soon+another, func() (bool, string) { return s.Deaf(), "not deaf after a new connection" })
+	dropped := s.proxy.Dropped()
+	wait.Eventually(t, soon, func() (bool, string) { return s.proxy.Dropped() >= dropped+3, "no more probes" })
 
 	s.proxy.DropNotifications(false)
 	s.awaitHearing(t)

@@ -69,10 +69,15 @@ func (l *link) pass() bool {
 	return !l.ended
 }
 
-func (l *link) deaf() bool {
-	l.proxy.mu.Lock()
-	defer l.proxy.mu.Unlock()
-	return l.proxy.deaf
+// drops says whether a notification is to be dropped, and counts it.
+func (l *link) drops() bool {
+	p := l.proxy
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.deaf {
+		p.dropped++
+	}
+	return p.deaf
 }
 
 // forward carries bytes from the client to the server.
@@ -102,7 +107,7 @@ func (l *link) back() {
 		if _, err := io.ReadFull(l.server, body); err != nil || !l.pass() {
 			return
 		}
-		if message[0] == notification && l.deaf() {
+		if message[0] == notification && l.drops() {
 			continue
 		}
 		if _, err := l.client.Write(append(message, body...)); err != nil {

@@ -17,14 +17,16 @@ type Proxy struct {
 	listener net.Listener
 	accept   loop.Runner
 
-	mu     sync.Mutex
-	flow   *sync.Cond // signals a change of the fields below
-	held   bool
-	deaf   bool
-	refuse bool
-	closed bool
-	waits  int // directions of links that hold something back
-	links  map[*link]struct{}
+	mu      sync.Mutex
+	flow    *sync.Cond // signals a change of the fields below
+	held    bool
+	deaf    bool
+	refuse  bool
+	closed  bool
+	waits   int // directions of links that hold something back
+	refused int
+	dropped int
+	links   map[*link]struct{}
 }
 
 // New starts a proxy to a host:port. It ends with the test.
@@ -104,6 +106,20 @@ func (p *Proxy) Connections() int {
 	return len(p.links)
 }
 
+// Refused returns how many connections were refused so far.
+func (p *Proxy) Refused() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.refused
+}
+
+// Dropped returns how many notifications were dropped so far.
+func (p *Proxy) Dropped() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dropped
+}
+
 // HoldsBack says whether something was sent that is held back.
 func (p *Proxy) HoldsBack() bool {
 	p.mu.Lock()
@@ -139,6 +155,7 @@ func (p *Proxy) serve(context.Context) {
 		}
 		p.mu.Lock()
 		if p.refuse || p.closed {
+			p.refused++
 			_ = client.Close()
 		} else {
 			l := &link{proxy: p, client: client}
