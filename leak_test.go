@@ -45,7 +45,7 @@ func TestStopLeavesNothingBehind(t *testing.T) { // not parallel: it looks at al
 			t.Fatal(err)
 		}
 	}
-	if n := one[int64](t, pool, `select count(*) from pg_locks where locktype = 'advisory'`); n != 0 {
+	if n := one[int64](t, pool, `select count(*) from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`); n != 0 {
 		t.Errorf("%d advisory locks are held after Stop", n)
 	}
 	pool.Reset()

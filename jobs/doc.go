@@ -12,8 +12,10 @@
 //   - nil completes the job. [Snooze] brings it back later without spending an attempt. [Discard] ends it as discarded.
 //     Any other error, a panic and a timeout spend an attempt and retry on the kind's [Backoff]; the last attempt
 //     discards. A cancel from outside ends it as cancelled.
-//   - A job that ends as discarded stays (30 days by default) and is reported until somebody retries, cancels or
-//     acknowledges it: nothing fails in silence.
+//   - A job that ends as discarded stays and is reported until somebody retries, cancels or acknowledges it: nothing fails
+//     in silence. Once acknowledged it is pruned, 30 days after its end by default.
+//   - Args are at most 1 MiB. An id that no job has, malformed or not, is [ErrNotFound]; what no page gave as a cursor, and a
+//     filter that cannot be meant, is [ErrInvalid]. Times are UTC.
 //   - A blocked queue never delays another.
 //
 // Optional abilities of an adapter are declared on the suite's harness and checked to fail cleanly where absent.

@@ -12,7 +12,7 @@ const (
 	Retryable State = "retryable"
 	// Completed jobs ended well. They are pruned after 24 hours by default.
 	Completed State = "completed"
-	// Discarded jobs failed for good. They are pruned after 30 days by default.
+	// Discarded jobs failed for good. They are pruned after 30 days by default, and never before they were acknowledged.
 	Discarded State = "discarded"
 	// Cancelled jobs were ended from outside. They are pruned after 24 hours by default.
 	Cancelled State = "cancelled"
