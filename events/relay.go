@@ -65,7 +65,7 @@ func (r *relay) run(ctx context.Context) {
 		case busy:
 			r.duty.take(ctx)
 		default:
-			if !r.linger(ctx) {
+			if !r.linger(ctx, heard) {
 				r.sleep(ctx, heard)
 			}
 		}
@@ -147,27 +147,39 @@ var (
 )
 
 // linger reports whether work turned up while the relay left its duty.
-func (r *relay) linger(ctx context.Context) bool {
+func (r *relay) linger(ctx context.Context, heard <-chan pg.Notification) bool {
 	if !r.duty.held {
 		return false
 	}
-	if r.look(ctx, onDutyLooks) {
+	if r.look(ctx, heard, onDutyLooks) {
 		return true
 	}
 	r.duty.leave(ctx)
-	return r.look(ctx, offDutyLooks)
+	return r.look(ctx, heard, offDutyLooks)
 }
 
-func (r *relay) look(ctx context.Context, after []time.Duration) bool {
-	for _, ms := range after {
-		if loop.Sleep(ctx, ms*time.Millisecond) != nil {
-			return false
-		}
-		if r.claimable(ctx) {
+// look looks after each of the pauses, which a notification cuts short.
+func (r *relay) look(ctx context.Context, heard <-chan pg.Notification, pauses []time.Duration) bool {
+	for _, ms := range pauses {
+		if r.rest(ctx, heard, ms*time.Millisecond) || r.claimable(ctx) {
 			return true
 		}
 	}
 	return false
+}
+
+// rest waits and reports whether it was told of work, or to stop, before the time was over.
+func (r *relay) rest(ctx context.Context, heard <-chan pg.Notification, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-heard:
+	case <-r.poked:
+	case <-timer.C:
+		return false
+	}
+	return true
 }
 
 // claimable answers false when the database does not answer: the pass that follows will say why.
@@ -180,17 +192,8 @@ func (r *relay) claimable(ctx context.Context) bool {
 // Now and then it ends without any, so that a pass says what is wrong where the database does not answer.
 func (r *relay) sleep(ctx context.Context, heard <-chan pg.Notification) {
 	for range 10 {
-		poll := time.NewTimer(r.cfg.PollInterval)
-		select {
-		case <-ctx.Done():
-		case <-heard:
-		case <-r.poked:
-		case <-poll.C:
-			if !r.claimable(ctx) {
-				continue
-			}
+		if r.rest(ctx, heard, r.cfg.PollInterval) || r.claimable(ctx) {
+			return
 		}
-		poll.Stop()
-		return
 	}
 }
