@@ -35,7 +35,7 @@ func TestBadCallsAreSaidInOneLine(t *testing.T) {
 		{"demo now", 2, "takes no arguments"},
 		{"demo --timeout 0s", 2, "more than 0"},
 		{"demo --search-url localhost:80", 2, "http://host:port"},
-		{"demo --once --database-url nonsense://x", 2, "--database-url"},
+		{"demo --once --data " + t.TempDir() + " --database-url nonsense://x", 2, "--database-url"},
 		{"demo --once --import /does/not/exist", 1, "/does/not/exist cannot be read: no such file"},
 		{"demo --once --database-url postgres://127.0.0.1:1/x --data " + t.TempDir(), 1, "the database does not answer"},
 		{"demo --once --data " + busy, 1, "join it with --database-url X --search-url Y"},

@@ -34,8 +34,8 @@ type Importer struct {
 	Owner string
 }
 
-// Folder imports every Markdown file (.md, .markdown) of the folder and the folders in it. Folders whose name begins with
-// a dot are left out; links are followed to files, not to folders. It fails where the folder cannot be read or has none.
+// Folder imports every Markdown file (.md, .markdown) of the folder and the folders in it. Folders named .git are
+// left out; links are followed to files, not to folders. It fails where the folder cannot be read or has none.
 func (im Importer) Folder(ctx context.Context, dir string) (Report, error) {
 	root, err := resolve(dir)
 	if err != nil {
@@ -47,7 +47,7 @@ func (im Importer) Folder(ctx context.Context, dir string) (Report, error) {
 		case err != nil:
 			r.Skipped = append(r.Skipped, Skip{path, reason(err)})
 			return nil
-		case d.IsDir() && path != root && strings.HasPrefix(d.Name(), "."):
+		case d.IsDir() && path != root && d.Name() == ".git":
 			return fs.SkipDir
 		case d.IsDir() || !isMarkdown(path):
 			return nil

@@ -49,21 +49,22 @@ func newMapping() (mapping.IndexMapping, error) {
 	if err != nil {
 		return nil, err
 	}
-	version, deleted := bleve.NewNumericFieldMapping(), bleve.NewBooleanFieldMapping()
-	version.IncludeInAll, deleted.IncludeInAll = false, false
+	path := bleve.NewTextFieldMapping()
+	path.Store, path.IncludeTermVectors = false, false
 	doc := bleve.NewDocumentStaticMapping()
-	for _, field := range []string{fieldTitle, fieldBody, fieldPath} {
-		doc.AddFieldMappingsAt(field, bleve.NewTextFieldMapping())
-	}
-	doc.AddFieldMappingsAt(fieldVersion, version)
-	doc.AddFieldMappingsAt(fieldDeleted, deleted)
+	doc.AddFieldMappingsAt(fieldTitle, bleve.NewTextFieldMapping())
+	doc.AddFieldMappingsAt(fieldBody, bleve.NewTextFieldMapping())
+	doc.AddFieldMappingsAt(fieldPath, path)
+	doc.AddFieldMappingsAt(fieldVersion, bleve.NewNumericFieldMapping())
+	doc.AddFieldMappingsAt(fieldDeleted, bleve.NewBooleanFieldMapping())
+	doc.AddSubDocumentMapping("_all", bleve.NewDocumentDisabledMapping())
 	m.DefaultAnalyzer, m.DefaultMapping = analyzer, doc
 	return m, nil
 }
 
 // Search answers the documents that hold every word of the text, those with the words in their title first.
 func (x *Index) Search(ctx context.Context, q Query) (Result, error) {
-	req := bleve.NewSearchRequestOptions(build(q), limitOf(q.Limit), 0, false)
+	req := bleve.NewSearchRequestOptions(x.build(q), limitOf(q.Limit), 0, false)
 	req.Highlight = bleve.NewHighlightWithStyle("html")
 	req.Highlight.Fields = []string{fieldTitle, fieldBody}
 	req.Fields = []string{fieldTitle}
@@ -89,20 +90,29 @@ func limitOf(n int) int {
 	return min(n, 100)
 }
 
-func build(q Query) query.Query {
-	all := bleve.NewMatchQuery(q.Text)
-	all.SetOperator(query.MatchQueryOperatorAnd)
-	title := bleve.NewMatchQuery(q.Text)
-	title.SetField(fieldTitle)
-	title.SetBoost(3)
-	must := []query.Query{all}
+// build asks for every word in any of the fields. (bleve's own field of all fields would do the same, and index every text
+// twice.)
+func (x *Index) build(q Query) query.Query {
+	var must []query.Query
+	for _, token := range x.bleve.Mapping().AnalyzerNamed(analyzer).Analyze([]byte(q.Text)) {
+		anywhere := bleve.NewDisjunctionQuery()
+		for _, field := range []string{fieldTitle, fieldBody, fieldPath} {
+			word := bleve.NewTermQuery(string(token.Term))
+			word.SetField(field)
+			if field == fieldTitle {
+				word.SetBoost(3)
+			}
+			anywhere.AddQuery(word)
+		}
+		must = append(must, anywhere)
+	}
+	if len(must) == 0 {
+		return bleve.NewMatchNoneQuery()
+	}
 	if q.ID != "" {
 		must = append(must, bleve.NewDocIDQuery([]string{q.ID}))
 	}
-	b := bleve.NewBooleanQuery()
-	b.AddMust(must...)
-	b.AddShould(title)
-	return b
+	return bleve.NewConjunctionQuery(must...)
 }
 
 // spans reads the highlighter's fragments (escaped HTML with <mark>) back into plain text.
