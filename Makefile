@@ -7,7 +7,7 @@ help: ## Show this list
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1|\2/p' Makefile | column -t -s '|'
 
 demo: install ## Run the notebook example on a private database (ARGS='...' goes to it)
-	@cd examples/notebook && go run . demo $(ARGS)
+	@go build -C examples/notebook -o ../../bin/notebook . && bin/notebook demo $(ARGS)
 
 test: install ## Run every test of every module with the race detector (TESTFLAGS='-run ...')
 	@scripts/test.sh

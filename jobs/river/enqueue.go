@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/postbus/postbus/internal/dbsqlc/riversql"
 	"github.com/postbus/postbus/jobs"
 )
 
@@ -50,13 +49,9 @@ func (e *enqueuer) EnqueueMany(ctx context.Context, batch []jobs.EnqueueParams) 
 	}
 	var saved []string
 	rows.params.Wake, saved = e.waker.allow(rows.ready)
-	answers, err := ask(ctx, e.store, (*riversql.Queries).InsertJobs, rows.params)
+	byPlace, err := rows.save(ctx, e.store)
 	if err != nil {
 		return nil, fmt.Errorf("enqueue %s: %w", naming(batch), err)
-	}
-	byPlace := make([]jobs.JobID, len(answers))
-	for _, answer := range answers {
-		byPlace[answer.Ord] = jobID(answer.ID)
 	}
 	ids := make([]jobs.JobID, len(batch))
 	for i, place := range places {

@@ -1,10 +1,13 @@
 package river
 
 import (
+	"context"
 	"slices"
 	"time"
 
 	"github.com/postbus/postbus/internal/dbsqlc/riversql"
+	"github.com/postbus/postbus/jobs"
+	"github.com/postbus/postbus/pg"
 )
 
 // insert gathers the columns of one InsertJobs. Entries with the same unique key share a row: one statement cannot meet
@@ -51,4 +54,28 @@ func (i *insert) add(job newJob) int {
 		i.ready = append(i.ready, job.queue)
 	}
 	return place
+}
+
+// save writes the rows in one round trip and answers each one's id by its place. Without a unique key nothing can conflict,
+// and the simpler statement serves, whose plan does not depend on its values.
+func (i *insert) save(ctx context.Context, to store) ([]jobs.JobID, error) {
+	ids := make([]jobs.JobID, len(i.params.Ords))
+	if len(i.byKey) > 0 {
+		answers, err := ask(ctx, to, (*riversql.Queries).InsertJobs, i.params)
+		for _, answer := range answers {
+			ids[answer.Ord] = jobID(answer.ID)
+		}
+		return ids, err
+	}
+	p := i.params
+	return ids, to.do(ctx, func(ctx context.Context, db pg.DBTX) error {
+		answers, err := riversql.New(db).InsertPlainJobs(ctx, riversql.InsertPlainJobsParams{
+			Ords: p.Ords, Kinds: p.Kinds, Args: p.Args, Metadata: p.Metadata, Queues: p.Queues, MaxAttempts: p.MaxAttempts,
+			RunAts: p.RunAts, Wake: p.Wake,
+		})
+		for _, answer := range answers {
+			ids[answer.Ord] = jobID(answer.ID)
+		}
+		return err
+	})
 }

@@ -57,3 +57,40 @@ cross join (select count(*) as n from told) as notified;
 -- Tells River's producers that the queues have something to fetch.
 select pg_notify('postbus.river_insert', json_build_object('queue', woken.queue)::text)
 from (select unnest(@queues::text[]) as queue) as woken;
+
+-- name: InsertPlainJobs :many
+-- InsertJobs for a batch without unique keys: nothing can conflict, so every entry gets the id that was drawn for it.
+with input as materialized (
+    select
+        raw.ord, raw.kind, raw.args, raw.metadata, raw.queue, raw.max_attempts,
+        nullif(raw.run_at, '0001-01-01 00:00:00+00'::timestamptz) as run_at,
+        nextval('postbus.river_job_id_seq') as id
+    from (
+        select
+            unnest(@ords::int[]) as ord,
+            unnest(@kinds::text[]) as kind,
+            unnest(@args::text[]) as args,
+            unnest(@metadata::text[]) as metadata,
+            unnest(@queues::text[]) as queue,
+            unnest(@max_attempts::int[]) as max_attempts,
+            unnest(@run_ats::timestamptz[]) as run_at
+    ) as raw
+),
+inserted as (
+    insert into postbus.river_job (id, args, created_at, kind, max_attempts, metadata, queue, scheduled_at, state)
+    select
+        input.id, input.args::jsonb, clock_timestamp(), input.kind, input.max_attempts, input.metadata::jsonb, input.queue,
+        coalesce(input.run_at, clock_timestamp()),
+        case
+            when input.run_at > clock_timestamp() + interval '5 seconds' then 'scheduled'::postbus.river_job_state
+            else 'available'::postbus.river_job_state
+        end
+    from input
+),
+told as (
+    select pg_notify('postbus.river_insert', json_build_object('queue', woken.queue)::text)
+    from (select unnest(@wake::text[]) as queue) as woken
+)
+select input.ord::int as ord, input.id::bigint as id
+from input
+cross join (select count(*) as n from told) as notified;

@@ -113,6 +113,89 @@ func (q *Queries) InsertJobs(ctx context.Context, arg InsertJobsParams) ([]Inser
 	return items, nil
 }
 
+const insertPlainJobs = `-- name: InsertPlainJobs :many
+with input as materialized (
+    select
+        raw.ord, raw.kind, raw.args, raw.metadata, raw.queue, raw.max_attempts,
+        nullif(raw.run_at, '0001-01-01 00:00:00+00'::timestamptz) as run_at,
+        nextval('postbus.river_job_id_seq') as id
+    from (
+        select
+            unnest($1::int[]) as ord,
+            unnest($2::text[]) as kind,
+            unnest($3::text[]) as args,
+            unnest($4::text[]) as metadata,
+            unnest($5::text[]) as queue,
+            unnest($6::int[]) as max_attempts,
+            unnest($7::timestamptz[]) as run_at
+    ) as raw
+),
+inserted as (
+    insert into postbus.river_job (id, args, created_at, kind, max_attempts, metadata, queue, scheduled_at, state)
+    select
+        input.id, input.args::jsonb, clock_timestamp(), input.kind, input.max_attempts, input.metadata::jsonb, input.queue,
+        coalesce(input.run_at, clock_timestamp()),
+        case
+            when input.run_at > clock_timestamp() + interval '5 seconds' then 'scheduled'::postbus.river_job_state
+            else 'available'::postbus.river_job_state
+        end
+    from input
+),
+told as (
+    select pg_notify('postbus.river_insert', json_build_object('queue', woken.queue)::text)
+    from (select unnest($8::text[]) as queue) as woken
+)
+select input.ord::int as ord, input.id::bigint as id
+from input
+cross join (select count(*) as n from told) as notified
+`
+
+type InsertPlainJobsParams struct {
+	Ords        []int32
+	Kinds       []string
+	Args        []string
+	Metadata    []string
+	Queues      []string
+	MaxAttempts []int32
+	RunAts      []time.Time
+	Wake        []string
+}
+
+type InsertPlainJobsRow struct {
+	Ord int32
+	ID  int64
+}
+
+// InsertJobs for a batch without unique keys: nothing can conflict, so every entry gets the id that was drawn for it.
+func (q *Queries) InsertPlainJobs(ctx context.Context, arg InsertPlainJobsParams) ([]InsertPlainJobsRow, error) {
+	rows, err := q.db.Query(ctx, insertPlainJobs,
+		arg.Ords,
+		arg.Kinds,
+		arg.Args,
+		arg.Metadata,
+		arg.Queues,
+		arg.MaxAttempts,
+		arg.RunAts,
+		arg.Wake,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []InsertPlainJobsRow
+	for rows.Next() {
+		var i InsertPlainJobsRow
+		if err := rows.Scan(&i.Ord, &i.ID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const wakeQueues = `-- name: WakeQueues :exec
 select pg_notify('postbus.river_insert', json_build_object('queue', woken.queue)::text)
 from (select unnest($1::text[]) as queue) as woken
