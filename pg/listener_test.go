@@ -164,6 +164,8 @@ func TestSubscribeHasNoGap(t *testing.T) {
 		s.notify(t, channel, "1", "2")
 		expectNext(t, sub, pg.Notification{Channel: channel, Payload: "1"}, pg.Notification{Channel: channel, Payload: "2"})
 	}
+	s.awaitHearing(t) // nothing is under way any more
+	expectNext(t, s.Subscribe("live"), pg.Notification{Channel: "live", Resync: true})
 	second := s.Subscribe("early")
 	expectNext(t, second, pg.Notification{Channel: "early", Resync: true})
 	early.Close()
