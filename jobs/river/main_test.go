@@ -7,10 +7,14 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/postbus/postbus/internal/testdb"
+	"github.com/postbus/postbus/jobs/jobstest"
 	"github.com/postbus/postbus/jobs/river"
 	"github.com/postbus/postbus/pg"
 )
 
 func TestMain(m *testing.M) {
+	if err := jobstest.SideBySide(8); err != nil {
+		panic(err)
+	}
 	testdb.Run(m, func(ctx context.Context, pool *pgxpool.Pool) error { return pg.Migrate(ctx, pool, river.Migrator()) })
 }
