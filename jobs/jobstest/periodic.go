@@ -69,11 +69,12 @@ func periodicSurvivesRestart(e *env) {
 	e.result(first, defaultApp, "yearly", "ok")
 	e.ok(first.Stop(e.ctx), "stop")
 	second := e.create(spec)
-	for _, name := range []string{"sweep", "yearly"} {
-		status := e.status(second, defaultApp, name)
-		if status.LastRunAt == nil || status.LastResult == "" || status.LastJob == "" {
-			e.Fatalf("after a restart %s shows %+v", name, status)
-		}
+	if status := e.status(second, defaultApp, "yearly"); status.LastRunAt == nil || status.LastResult == "" || status.LastJob == "" {
+		e.Fatalf("after a restart yearly shows %+v", status)
+	}
+	// The stop may have come between a tick and its run.
+	if status := e.status(second, defaultApp, "sweep"); status.LastSlot == nil || status.LastJob == "" {
+		e.Fatalf("after a restart sweep shows %+v", status)
 	}
 	before := e.lastSlot(second, defaultApp)
 	ran := k.count()
