@@ -20,10 +20,21 @@ import (
 // fullScan is the floor of a claim that overlooks nothing.
 const fullScan = 0
 
-// passResult is what a pass did. top is the highest seq it claimed.
+// passResult is what a pass did. next is the seq from which the next claim may start, left says that it is of a row that this
+// pass could not afford.
 type passResult struct {
 	claimed, fanned, failed int
-	top                     int64
+	next                    int64
+	left                    bool
+}
+
+// plus adds up two passes that went side by side. The next claim starts at the first row that either left, or behind both.
+func (p passResult) plus(q passResult) passResult {
+	if q.left != p.left && q.left || q.left == p.left && q.left == (q.next < p.next) {
+		p.next, p.left = q.next, q.left
+	}
+	p.claimed, p.fanned, p.failed = p.claimed+q.claimed, p.fanned+q.fanned, p.failed+q.failed
+	return p
 }
 
 // pass claims from floor on and fans out. Where careful, a row's own fault costs only that row.
@@ -44,8 +55,12 @@ func (r *relay) pass(ctx context.Context, floor int64, careful bool) (res passRe
 			return fmt.Errorf("read subscriptions: %w", err)
 		}
 		f := fanner{relay: r, tx: tx, targets: active(seen)}
-		claimed = claimed[:affordable(claimed, f.targets)]
-		res.claimed, res.top = len(claimed), claimed[len(claimed)-1].Seq
+		res.next = claimed[len(claimed)-1].Seq + 1
+		if n := affordable(claimed, f.targets); n < len(claimed) {
+			res.next, res.left = claimed[n].Seq, true
+			claimed = claimed[:n]
+		}
+		res.claimed = len(claimed)
 		if careful {
 			err = f.bisect(ctx, claimed)
 		} else {

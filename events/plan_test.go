@@ -107,3 +107,20 @@ func TestPassIsBoundedInJobs(t *testing.T) {
 		}
 	}
 }
+
+// The floor after passes side by side: no row that one of them left is overlooked, nor any claimed again for nothing.
+func TestNextClaimStartsAtTheFirstRowLeft(t *testing.T) {
+	t.Parallel()
+	done, more := passResult{next: 201}, passResult{next: 401}
+	left, leftLater := passResult{next: 21, left: true}, passResult{next: 221, left: true}
+	for _, c := range []struct {
+		a, b passResult
+		want int64
+	}{{done, more, 401}, {left, more, 21}, {done, leftLater, 221}, {left, leftLater, 21}, {passResult{}, done, 201}} {
+		for _, got := range []int64{c.a.plus(c.b).next, c.b.plus(c.a).next} {
+			if got != c.want {
+				t.Errorf("%+v and %+v: the next claim starts at %d, want %d", c.a, c.b, got, c.want)
+			}
+		}
+	}
+}

@@ -29,6 +29,7 @@ type relay struct {
 	floor    int64     // where claims start: a hint, see pass
 	scanned  time.Time // when a claim last overlooked nothing
 	careful  bool      // the next pass isolates bad rows
+	deep     bool      // the last pass was full: the next ones go side by side
 	failures int       // passes in a row that failed through their surroundings
 }
 
@@ -90,7 +91,7 @@ func (r *relay) runOnce(ctx context.Context) (busy bool, err error) {
 		r.floor = fullScan
 	}
 	full := r.floor == fullScan
-	res, err := r.bounded(ctx)
+	res, err := r.passes(ctx)
 	if err != nil {
 		return false, r.failed(err)
 	}
@@ -103,11 +104,33 @@ func (r *relay) runOnce(ctx context.Context) (busy bool, err error) {
 		r.floor = fullScan
 		return !empty, nil // an empty look from the floor is repeated without it
 	}
-	r.floor = res.top + 1
+	r.floor = res.next
 	if res.claimed < r.cfg.BatchSize/2 { // a small pass: let the next one gather more
 		_ = loop.Sleep(ctx, r.cfg.PassGap)
 	}
 	return true, nil
+}
+
+// sideBySide is how many passes share a deep backlog. Each waits for the database most of its time; they claim different rows.
+const sideBySide = 2
+
+// passes makes one pass, or several side by side while the backlog is deep, and adds up what they did.
+func (r *relay) passes(ctx context.Context) (sum passResult, err error) {
+	if !r.deep || r.careful {
+		sum, err = r.bounded(ctx)
+		r.deep = sum.claimed >= r.cfg.BatchSize
+		return sum, err
+	}
+	var results [sideBySide]passResult
+	err = loop.Together(ctx, sideBySide, func(ctx context.Context, i int) (err error) {
+		results[i], err = r.bounded(ctx)
+		return err
+	})
+	for _, res := range results {
+		sum = sum.plus(res)
+	}
+	r.deep = sum.claimed >= r.cfg.BatchSize
+	return sum, err
 }
 
 // bounded makes a pass that ends in time: on a connection that went silent it would wait for ever.

@@ -22,6 +22,14 @@ begin
         drop index postbus.river_job_metadata_index;
     end if;
 
+    -- Args by containment: one entry a value, where River's index has one for each key besides.
+    if to_regclass('postbus.postbus_job_args') is null then
+        create index postbus_job_args on postbus.river_job using gin (args jsonb_path_ops);
+    end if;
+    if to_regclass('postbus.river_job_args_index') is not null then
+        drop index postbus.river_job_args_index;
+    end if;
+
     -- Jobs that need a worker or an operator, per kind.
     if to_regclass('postbus.postbus_job_open') is null then
         create index postbus_job_open on postbus.river_job (kind, state)

@@ -112,7 +112,7 @@ func (r *Runtime) connect() error {
 		FetchCooldown:               r.cfg.FetchCooldown, FetchPollInterval: r.cfg.FetchPoll, FetchOnlyKnownKinds: true,
 		ID: r.self.ID(), JobTimeout: -1, RescueStuckJobsAfter: never, Schema: schema, SkipUnknownJobCheck: true,
 		SoftStopTimeout: r.cfg.StopGrace, Logger: quietLogger(r.cfg.Log), Queues: queues, Workers: workers,
-		ReindexerIndexNames: []string{"postbus_job_fetching", "postbus_job_open", "river_job_args_index", "river_job_unique_idx"},
+		ReindexerIndexNames: []string{"postbus_job_fetching", "postbus_job_open", "postbus_job_args", "river_job_unique_idx"},
 		Plugins: []rivertype.Plugin{&runner{
 			kinds: r.kinds, flights: r.flights, settler: r.settler, trace: r.cfg.Trace, log: r.cfg.Log,
 		}},
