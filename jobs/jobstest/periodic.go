@@ -101,7 +101,7 @@ func periodicPause(e *env) {
 		e.Errorf("a paused periodic shows paused: %v, next: %v", status.Paused, status.Next)
 	}
 	at := e.now()
-	for began := other.next(); began.Before(at.Add(2 * time.Second)); began = other.next() {
+	for began := other.next(); began.Before(at.Add(3 * time.Second)); began = other.next() {
 	}
 	var late time.Time
 	for len(paused.runs) > 0 {
