@@ -58,6 +58,7 @@ func (r *relay) run(ctx context.Context) {
 	defer closeSub()
 	defer r.duty.leave(context.WithoutCancel(ctx))
 	for ctx.Err() == nil {
+		heard = forget(heard)
 		busy, err := r.runOnce(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -79,6 +80,21 @@ func (r *relay) subscribe() (<-chan pg.Notification, func()) {
 	}
 	sub := r.cfg.Listener.Subscribe(eventsChannel)
 	return sub.C(), sub.Close
+}
+
+// forget drops what was heard so far: the claim that follows sees every commit that was told of. It answers the channel, or nil
+// once that is closed.
+func forget(heard <-chan pg.Notification) <-chan pg.Notification {
+	for {
+		select {
+		case _, open := <-heard:
+			if !open {
+				return nil
+			}
+		default:
+			return heard
+		}
+	}
 }
 
 // runOnce makes one pass and reports whether it found anything. The floor lets a claim start behind what was already fanned
@@ -105,7 +121,7 @@ func (r *relay) runOnce(ctx context.Context) (busy bool, err error) {
 		return !empty, nil // an empty look from the floor is repeated without it
 	}
 	r.floor = res.next
-	if res.claimed < r.cfg.BatchSize/2 { // a small pass: let the next one gather more
+	if !res.left && res.claimed < r.cfg.BatchSize/2 { // a small pass: let the next one gather more
 		_ = loop.Sleep(ctx, r.cfg.PassGap)
 	}
 	return true, nil
@@ -114,22 +130,22 @@ func (r *relay) runOnce(ctx context.Context) (busy bool, err error) {
 // sideBySide is how many passes share a deep backlog. Each waits for the database most of its time; they claim different rows.
 const sideBySide = 2
 
-// passes makes one pass, or several side by side while the backlog is deep, and adds up what they did.
+// passes makes one pass, or several side by side while the backlog is deep, and adds up what they did. A panic is an error, so
+// that the relay goes on.
 func (r *relay) passes(ctx context.Context) (sum passResult, err error) {
-	if !r.deep || r.careful {
-		sum, err = r.bounded(ctx)
-		r.deep = sum.claimed >= r.cfg.BatchSize
-		return sum, err
-	}
 	var results [sideBySide]passResult
-	err = loop.Together(ctx, sideBySide, func(ctx context.Context, i int) (err error) {
+	width := 1
+	if r.deep && !r.careful {
+		width = sideBySide
+	}
+	err = loop.Together(ctx, width, func(ctx context.Context, i int) (err error) {
 		results[i], err = r.bounded(ctx)
 		return err
 	})
 	for _, res := range results {
 		sum = sum.plus(res)
 	}
-	r.deep = sum.claimed >= r.cfg.BatchSize
+	r.deep = sum.left || sum.claimed >= r.cfg.BatchSize
 	return sum, err
 }
 
