@@ -121,11 +121,24 @@ func (r *relay) runOnce(ctx context.Context) (busy bool, err error) {
 		return !empty, nil // an empty look from the floor is repeated without it
 	}
 	r.floor = res.next
-	if !res.left && res.claimed < r.cfg.BatchSize/2 { // a small pass: let the next one gather more
-		_ = loop.Sleep(ctx, r.cfg.PassGap)
-	}
+	r.gather(ctx, res)
 	return true, nil
 }
+
+// gather pauses after a pass that took less than half a batch, so that the next one takes more: each pass costs a commit, which
+// the writers feel. Where several events came at once there is a stream of them, and longer pauses gather more.
+func (r *relay) gather(ctx context.Context, res passResult) {
+	switch {
+	case res.left || res.claimed >= r.cfg.BatchSize/2:
+	case res.claimed >= stream:
+		_ = loop.Sleep(ctx, 5*r.cfg.PassGap)
+	default:
+		_ = loop.Sleep(ctx, r.cfg.PassGap)
+	}
+}
+
+// stream is how many events in one pass tell a stream from single ones.
+const stream = 8
 
 // sideBySide is how many passes share a deep backlog. Each waits for the database most of its time; they claim different rows.
 const sideBySide = 2
