@@ -38,13 +38,14 @@ func ExampleHandler() {
 
 func ExampleExponential() {
 	backoff := jobs.Exponential(20*time.Second, 3, time.Hour)
-	for attempt := 1; attempt <= 3; attempt++ {
-		fmt.Println(backoff(attempt).Round(20 * time.Second)) // ± 10 %
+	for attempt, middle := range []time.Duration{20 * time.Second, time.Minute, 3 * time.Minute} {
+		wait := backoff(attempt + 1)
+		fmt.Println(middle, wait >= middle*9/10 && wait <= middle*11/10)
 	}
 	fmt.Println(backoff(400) <= 66*time.Minute)
 	// Output:
-	// 20s
-	// 1m0s
-	// 3m0s
+	// 20s true
+	// 1m0s true
+	// 3m0s true
 	// true
 }
