@@ -12,6 +12,7 @@ import (
 	"github.com/postbus/postbus/events"
 	"github.com/postbus/postbus/internal/testdb"
 	"github.com/postbus/postbus/internal/wait"
+	"github.com/postbus/postbus/pg"
 )
 
 // Promise: a relay fans out for every subscription of every living version, whichever version it is itself.
@@ -133,4 +134,30 @@ func TestJobOfADeadApplicationWaitsForItsReturn(t *testing.T) {
 	child = c.spawnApp("billing")
 	defer c.kill(child)
 	eventually(t, 20*time.Second, pool, int64(3), `select count(*) from postbus.river_job where state = 'completed' and kind = any($1)`, crashSubs)
+}
+
+// The same from the other side: a subscription that is registered while a relay is in its claim is not missed, which it would be
+// if the mirror were read before the claim.
+func TestSubscriptionRegisteredDuringTheClaimIsNotMissed(t *testing.T) {
+	t.Parallel()
+	pool := testdb.New(t)
+	relay := startBus(t, pool, postbus.Config{App: "relay"})
+	err := pg.InTx(t.Context(), pool, func(ctx context.Context, hold pgx.Tx) error {
+		if _, err := hold.Exec(ctx, `lock table postbus.events in exclusive mode`); err != nil {
+			return err
+		}
+		if err := relay.Recorder().With(hold).Record(ctx, "owner", noteChanged.Name, "note", nil); err != nil {
+			return err
+		}
+		eventually(t, 10*time.Second, pool, true, `select count(*) > 0 from pg_stat_activity
+			where wait_event_type = 'Lock' and query like '%ClaimEvents%' and datname = current_database()`)
+		return pg.InTx(ctx, pool, func(_ context.Context, tx pgx.Tx) error {
+			registerAs(t, tx, "late")
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 10*time.Second, pool, int64(1), `select count(*) from postbus.river_job where kind = 'late'`)
 }
