@@ -10,7 +10,8 @@ import (
 )
 
 // ownConns is what the bus holds of the pool all the time while it is busy: one for the relay's pass, one for the queue's
-// fetches and records. The listener has a connection of its own, outside the pool; heartbeats are over in a moment.
+// fetches and records. A second pass beside the first (on pools of 8 and more, while the backlog is deep) and heartbeats are
+// over in a moment, as handlers' queries are. The listener has a connection of its own, outside the pool.
 const ownConns = 2
 
 // queuesFor settles how many workers each queue of the kinds gets.

@@ -27,7 +27,8 @@ type Config struct {
 	// Trace answers the traceparent to record with an event. Defaults to none.
 	Trace func(ctx context.Context) string
 
-	// MaxDataBytes is the limit of an event's data, for Go and SQL callers. Defaults to 256 KiB; range 1 KiB to 16 MiB.
+	// MaxDataBytes is the limit of an event's data. Defaults to 256 KiB; range 1 KiB to 16 MiB. A value other than the default is
+	// written for SQL callers too, and stands for them until another one is.
 	MaxDataBytes int
 	// BatchSize is the most events that one pass claims. Defaults to 200; range 1 to 1,000.
 	BatchSize int
@@ -95,15 +96,14 @@ func orDefault[T comparable](v, fallback T) T {
 
 // Bus is one application's side of the outbox in one process.
 type Bus struct {
-	cfg      Config
-	pool     *pgxpool.Pool
-	types    []Type
-	mirror   *mirror
-	relay    *relay
-	await    *awaiter
-	handlers map[string]Subscription
-	kinds    []jobs.Kind
-	runtime  jobs.Runtime
+	cfg     Config
+	pool    *pgxpool.Pool
+	types   []Type
+	mirror  *mirror
+	relay   *relay
+	await   *awaiter
+	kinds   []jobs.Kind
+	runtime jobs.Runtime
 }
 
 // New checks the declarations and composes a Bus. Nothing touches the database yet.
@@ -112,7 +112,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Bus, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bus{cfg: cfg, pool: pool, handlers: map[string]Subscription{}}
+	b := &Bus{cfg: cfg, pool: pool}
 	if err := b.collect(); err != nil {
 		return nil, err
 	}
@@ -136,18 +136,19 @@ func (b *Bus) collect() error {
 		seen[t.Name] = true
 		b.types = append(b.types, t)
 	}
+	names := map[string]bool{}
 	for _, s := range b.cfg.Subscriptions {
 		if err := s.check(); err != nil {
 			return err
 		}
-		if _, twice := b.handlers[s.Name]; twice {
+		if names[s.Name] {
 			return fmt.Errorf("%w: subscription %q is declared twice", ErrInvalid, s.Name)
 		}
 		kind, err := s.kind(b.handle(s))
 		if err != nil {
 			return fmt.Errorf("subscription %q: %w", s.Name, err)
 		}
-		b.handlers[s.Name] = s
+		names[s.Name] = true
 		b.kinds = append(b.kinds, kind)
 	}
 	return checkCaptures(b.cfg.Captures)

@@ -24,6 +24,7 @@ type relay struct {
 	duty    *duty
 	runner  loop.Runner
 	poked   chan struct{}
+	wide    bool // the pool has room for passes side by side
 
 	// Owned by the loop.
 	floor    int64     // where claims start: a hint, see pass
@@ -37,7 +38,7 @@ func newRelay(b *Bus) *relay {
 	return &relay{
 		cfg: b.cfg, pool: b.pool, runtime: func() jobs.Runtime { return b.runtime },
 		duty:  &duty{listener: b.cfg.Listener, log: b.cfg.Log},
-		poked: make(chan struct{}, 1),
+		poked: make(chan struct{}, 1), wide: b.pool.Config().MaxConns >= roomy,
 	}
 }
 
@@ -143,12 +144,15 @@ const stream = 8
 // sideBySide is how many passes share a deep backlog. Each waits for the database most of its time; they claim different rows.
 const sideBySide = 2
 
+// roomy is the size of a pool of which the relay may hold two connections at a time.
+const roomy = 8
+
 // passes makes one pass, or several side by side while the backlog is deep, and adds up what they did. A panic is an error, so
 // that the relay goes on.
 func (r *relay) passes(ctx context.Context) (sum passResult, err error) {
 	var results [sideBySide]passResult
 	width := 1
-	if r.deep && !r.careful {
+	if r.wide && r.deep && !r.careful {
 		width = sideBySide
 	}
 	err = loop.Together(ctx, width, func(ctx context.Context, i int) (err error) {
