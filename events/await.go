@@ -31,7 +31,7 @@ const (
 // event is recorded, and its jobs will come.
 func (b *Bus) AwaitFanout(ctx context.Context, eventID string, max time.Duration) (map[string]jobs.JobID, bool, error) {
 	if !isUUID(eventID) {
-		return nil, false, fmt.Errorf("%w: %q is not an event id (a UUID)", ErrNotFound, eventID)
+		return nil, false, noEvent(eventID)
 	}
 	return b.await.wait(ctx, strings.ToLower(eventID), max)
 }

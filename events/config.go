@@ -104,6 +104,8 @@ type Bus struct {
 	await   *awaiter
 	kinds   []jobs.Kind
 	runtime jobs.Runtime
+
+	retainers []Retainer
 }
 
 // New checks the declarations and composes a Bus. Nothing touches the database yet.

@@ -13,12 +13,14 @@
 //   - An event that cannot be fanned out through its own fault costs only itself. After 5 failures it is poisoned, set
 //     aside and reported by [Bus.Alerts] until [Bus.Requeue] puts it back.
 //   - No order across events.
-//   - A type that nobody declared is refused. A type is internal unless it is declared with the exposure [Webhook].
+//   - A type that nobody declared is refused. A type is internal unless it is declared with the exposure [Webhook], and a
+//     subscription with the effect [Delivery] is never told of an internal one.
 //
 // Types and subscriptions are data, mirrored into the database by every process that declares them. A relay fans out for
-// every subscription of every application on the database, not only for those it knows itself.
+// every subscription of every application on the database, not only for those it knows itself. A name belongs to one
+// application, except where all that declare a subscription declare it as Shared.
 //
 // Limits: a type or subscription name has at most 120 bytes, data at most 256 KiB (Config.MaxDataBytes), a pass claims at
 // most 200 events (Config.BatchSize), fanned events are kept 7 days (Config.Retention) and longer while a job of theirs
-// is unfinished.
+// is unfinished or a [Retainer] holds them.
 package events

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -46,15 +45,21 @@ func newMirror(b *Bus) *mirror {
 		m.names = append(m.names, t.Name)
 	}
 	for i, s := range b.cfg.Subscriptions {
-		kind := b.kinds[i]
+		kind, app := b.kinds[i], b.cfg.App
+		if s.Shared {
+			app = sharedApp
+		}
 		m.declarations = append(m.declarations, declaration(eventsql.DeclareSubscriptionParams{
-			Name: s.Name, App: b.cfg.App, Types: s.Types, Coalesces: s.Coalesce,
+			Name: s.Name, App: app, Types: s.Types, Coalesces: s.Coalesce,
 			Queue: kind.Queue, MaxAttempts: int32(kind.MaxAttempts), Effect: string(s.Effect),
 		}))
 	}
 	m.beat = &loop.Ticker{Name: "events heartbeat", Interval: heartbeatEvery, Timeout: 2 * heartbeatEvery, Log: b.cfg.Log, Once: m.touch}
 	return m
 }
+
+// sharedApp owns the subscriptions that no application owns.
+const sharedApp = ""
 
 // declaration fills in the hash by which equal declarations are one row.
 func declaration(p eventsql.DeclareSubscriptionParams) eventsql.DeclareSubscriptionParams {
@@ -111,7 +116,7 @@ func (m *mirror) declareSubscriptions(ctx context.Context, tx pgx.Tx) error {
 			Name: d.Name, App: d.App, GraceSeconds: grace.Seconds(),
 		})
 		if err == nil {
-			return foreign("subscription", d.Name, owner)
+			return foreignSubscription(d, owner)
 		}
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return fmt.Errorf("declare subscription %q: %w", d.Name, err)
@@ -123,10 +128,25 @@ func (m *mirror) declareSubscriptions(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// checkGlobsMatch refuses a glob that no declared type matches: it is a misspelling, and would stay silent for ever.
+// foreignSubscription says that a name is another application's, or is shared where this declaration is not, or the other
+// way round.
+func foreignSubscription(d eventsql.DeclareSubscriptionParams, owner string) error {
+	switch {
+	case d.App == sharedApp:
+		return fmt.Errorf("%w: subscription %q is declared by %s as its own: declare it as Shared everywhere and retire the old declaration, or choose another name",
+			ErrForeignName, d.Name, owner)
+	case owner == sharedApp:
+		return fmt.Errorf("%w: subscription %q is shared by several applications: declare it as Shared too, or choose another name",
+			ErrForeignName, d.Name)
+	}
+	return foreign("subscription", d.Name, owner)
+}
+
+// checkGlobsMatch refuses a glob that no declared type matches: it is a misspelling, and would stay silent for ever. "*" is
+// none, and right where no type is declared yet.
 func checkGlobsMatch(d eventsql.DeclareSubscriptionParams, known []eventsql.DeclaredTypesRow) error {
 	for _, glob := range d.Types {
-		matched := false
+		matched := glob == "*"
 		for _, t := range known {
 			matched = matched || globMatches(glob, t.Name)
 		}
@@ -155,68 +175,4 @@ func (m *mirror) touch(ctx context.Context) error {
 		return fmt.Errorf("refresh subscriptions: %w", err)
 	}
 	return nil
-}
-
-// RetireSubscription removes a subscription that no living instance declares, before its grace has passed.
-func (b *Bus) RetireSubscription(ctx context.Context, name string) error {
-	n, err := queries(b.pool).RetireSubscription(ctx, eventsql.RetireSubscriptionParams{
-		Name: name, LivingSeconds: together.Seconds(),
-	})
-	return retired("subscription", name, n, err)
-}
-
-// RetireType removes an event type that no living instance declares. Recording it is refused from then on.
-func (b *Bus) RetireType(ctx context.Context, name string) error {
-	n, err := queries(b.pool).RetireType(ctx, eventsql.RetireTypeParams{Name: name, LivingSeconds: together.Seconds()})
-	return retired("event type", name, n, err)
-}
-
-func retired(what, name string, n int64, err error) error {
-	if err != nil {
-		return fmt.Errorf("retire %s %q: %w", what, name, err)
-	}
-	if n == 0 {
-		return fmt.Errorf("retire %s %q: %w, or an instance that was seen in the last %s declares it: stop that first",
-			what, name, ErrNotFound, together)
-	}
-	return nil
-}
-
-// active is what the relay fans out to, out of all that was seen within the grace: per name the union of the declarations
-// that were seen together with its newest one. While two versions of an application run side by side both count; after
-// both are gone the last ones seen do.
-func active(rows []eventsql.SubscriptionsSeenWithinRow) []target {
-	newest := map[string]time.Time{}
-	for _, r := range rows {
-		if r.SeenAt.After(newest[r.Name]) {
-			newest[r.Name] = r.SeenAt
-		}
-	}
-	var targets []target
-	place := map[string]int{}
-	for _, r := range rows { // by name, then by declared_at: the newest declaration comes last and settles queue and attempts
-		if newest[r.Name].Sub(r.SeenAt) > together {
-			continue
-		}
-		at, seen := place[r.Name]
-		if !seen {
-			at = len(targets)
-			place[r.Name] = at
-			targets = append(targets, target{name: r.Name, coalesce: true})
-		}
-		t := &targets[at]
-		t.types = append(t.types, r.Types...)
-		t.coalesce = t.coalesce && r.Coalesces
-		t.queue, t.maxAttempts = r.Queue, int(r.MaxAttempts)
-	}
-	return targets
-}
-
-// target is a subscription as the relay needs it.
-type target struct {
-	name        string
-	types       []string
-	coalesce    bool
-	queue       string
-	maxAttempts int
 }

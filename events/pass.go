@@ -50,11 +50,11 @@ func (r *relay) pass(ctx context.Context, floor int64, careful bool) (res passRe
 		if len(claimed) == 0 {
 			return nil
 		}
-		seen, err := queries(tx).SubscriptionsSeenWithin(ctx, eventsql.SubscriptionsSeenWithinParams{GraceSeconds: grace.Seconds()})
+		targets, err := readTargets(ctx, tx)
 		if err != nil {
-			return fmt.Errorf("read subscriptions: %w", err)
+			return err
 		}
-		f := fanner{relay: r, tx: tx, targets: active(seen)}
+		f := fanner{relay: r, tx: tx, targets: targets}
 		res.next = claimed[len(claimed)-1].Seq + 1
 		if n := affordable(claimed, f.targets); n < len(claimed) {
 			res.next, res.left = claimed[n].Seq, true
@@ -107,7 +107,7 @@ func planFor(events []claimedEvent, targets []target) plan {
 		covered := map[subject]int{}
 		for i := len(events) - 1; i >= 0; i-- {
 			e := events[i]
-			if !anyGlobMatches(t.types, e.Type) {
+			if !t.wants(e.Type) {
 				continue
 			}
 			key := subject{e.OwnerID, e.Subject}
@@ -139,7 +139,7 @@ func affordable(events []claimedEvent, targets []target) int {
 	total := 0
 	for i, e := range events {
 		for _, t := range targets {
-			if anyGlobMatches(t.types, e.Type) {
+			if t.wants(e.Type) {
 				total++
 			}
 		}

@@ -61,9 +61,9 @@ func TestActiveIsTheUnionOfWhatWasSeenTogether(t *testing.T) {
 		row("old", []string{"a"}, time.Hour, false), row("old", []string{"b"}, 0, false),
 	})
 	want := []target{
-		{name: "both", types: []string{"a", "b"}, queue: "qb", maxAttempts: 3},
-		{name: "gone", types: []string{"a"}, queue: "qa", maxAttempts: 3},
-		{name: "old", types: []string{"b"}, queue: "qb", maxAttempts: 3},
+		{name: "both", types: []string{"a", "b"}, queue: "qb", maxAttempts: 3, seen: now},
+		{name: "gone", types: []string{"a"}, queue: "qa", maxAttempts: 3, seen: now.Add(-time.Hour)},
+		{name: "old", types: []string{"b"}, queue: "qb", maxAttempts: 3, seen: now},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(target{})); diff != "" {
 		t.Errorf("active (-want +got):\n%s", diff)

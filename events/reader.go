@@ -36,12 +36,29 @@ type Page struct {
 func queries(db pg.DBTX) *eventsql.Queries { return eventsql.New(db) }
 
 // Get answers one event and what became of it.
-func (b *Bus) Get(ctx context.Context, id string) (Detail, error) {
+func (b *Bus) Get(ctx context.Context, id string) (Detail, error) { return b.Read(ctx, b.pool, id) }
+
+// Read answers what Get does, read through db.
+func (b *Bus) Read(ctx context.Context, db pg.DBTX, id string) (Detail, error) {
 	if !isUUID(id) {
-		return Detail{}, fmt.Errorf("%w: %q is not an event id (a UUID)", ErrNotFound, id)
+		return Detail{}, noEvent(id)
 	}
-	row, err := queries(b.pool).EventByID(ctx, eventsql.EventByIDParams{ID: id})
+	row, err := queries(db).EventByID(ctx, eventsql.EventByIDParams{ID: id})
 	return found(row, err, "event "+id)
+}
+
+// Hold reads the event as Read does and keeps retention from it until tx ends: whoever begins something that needs the event
+// later, such as a delivery, holds it in the transaction that says so.
+func (b *Bus) Hold(ctx context.Context, tx pgx.Tx, id string) (Detail, error) {
+	if !isUUID(id) {
+		return Detail{}, noEvent(id)
+	}
+	row, err := queries(tx).HoldEvent(ctx, eventsql.HoldEventParams{ID: id})
+	return found(row, err, "event "+id)
+}
+
+func noEvent(id string) error {
+	return fmt.Errorf("%w: %q is not an event id (a UUID)", ErrNotFound, id)
 }
 
 // LatestFor answers the subject's newest event, for instance the one that a trigger has just recorded.

@@ -38,9 +38,19 @@ func (r recorder) With(tx pgx.Tx) Recorder {
 }
 
 func (r recorder) Record(ctx context.Context, ownerID, typ, subject string, data any) error {
+	_, err := r.record(ctx, ownerID, typ, subject, data)
+	return err
+}
+
+// RecordReturning records through tx as a Recorder does and answers the event's id.
+func (b *Bus) RecordReturning(ctx context.Context, tx pgx.Tx, ownerID, typ, subject string, data any) (id string, err error) {
+	return recorder{db: tx, maxBytes: b.cfg.MaxDataBytes, trace: b.cfg.Trace}.record(ctx, ownerID, typ, subject, data)
+}
+
+func (r recorder) record(ctx context.Context, ownerID, typ, subject string, data any) (id string, err error) {
 	raw, err := r.check(ownerID, typ, subject, data)
 	if err != nil {
-		return fmt.Errorf("record %q: %w", typ, err)
+		return "", fmt.Errorf("record %q: %w", typ, err)
 	}
 	params := eventsql.RecordEventParams{Type: typ, OwnerID: ownerID, Subject: subject, Data: raw}
 	if r.trace != nil {
@@ -48,14 +58,14 @@ func (r recorder) Record(ctx context.Context, ownerID, typ, subject string, data
 			params.Trace = &trace
 		}
 	}
-	_, err = eventsql.New(r.db).RecordEvent(ctx, params)
+	id, err = eventsql.New(r.db).RecordEvent(ctx, params)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return fmt.Errorf("record %q: %w: declare it in Config.Types or with postbus.declare_type", typ, ErrUndeclaredType)
+		return "", fmt.Errorf("record %q: %w: declare it in Config.Types or with postbus.declare_type", typ, ErrUndeclaredType)
 	}
 	if err != nil {
-		return fmt.Errorf("record %q: %w", typ, refusal(err))
+		return "", fmt.Errorf("record %q: %w", typ, refusal(err))
 	}
-	return nil
+	return id, nil
 }
 
 // check looks at what Go can see before the database does: a statement refused there aborts the caller's transaction.

@@ -14,7 +14,19 @@ import (
 
 const pruneBatch = 500
 
-// prune removes events that were fanned longer than the retention ago and have no unfinished job. Un-fanned and poisoned
+// Retainer is a room above that keeps something about events, such as webhook deliveries.
+type Retainer interface {
+	// Holding answers those of the events that something unfinished still needs; they are kept. Their rows are locked: what
+	// means to need an event from now on locks it first, see Bus.Hold, and finds it gone where this came before.
+	Holding(ctx context.Context, tx pgx.Tx, eventIDs []string) ([]string, error)
+	// Pruned removes what was kept about the events, in the transaction that removes them.
+	Pruned(ctx context.Context, tx pgx.Tx, eventIDs []string) error
+}
+
+// Retain makes retention ask r, too. It must be called before Start.
+func (b *Bus) Retain(r Retainer) { b.retainers = append(b.retainers, r) }
+
+// prune removes events that were fanned longer than the retention ago and that nothing unfinished needs. Un-fanned and poisoned
 // events stay, whatever their age. Small batches that skip locked rows never stand in a writer's way.
 func (b *Bus) prune(ctx context.Context) error {
 	for after := int64(0); ; {
@@ -38,13 +50,52 @@ func (b *Bus) prune(ctx context.Context) error {
 
 func (b *Bus) pruneRows(ctx context.Context, rows []eventsql.RetentionBatchRow) error {
 	return pg.InTx(ctx, b.pool, func(ctx context.Context, tx pgx.Tx) error {
-		done, err := b.settled(ctx, tx, rows)
-		if err != nil || len(done) == 0 {
+		locked, err := queries(tx).LockForRetention(ctx, eventsql.LockForRetentionParams{Ids: idsOf(rows)})
+		if err != nil || len(locked) == 0 {
 			return err
 		}
-		_, err = queries(tx).DeleteEvents(ctx, eventsql.DeleteEventsParams{Ids: done})
-		return err
+		rows = slices.DeleteFunc(rows, func(r eventsql.RetentionBatchRow) bool { return !slices.Contains(locked, r.ID) })
+		done, err := b.settled(ctx, tx, rows)
+		if err != nil {
+			return err
+		}
+		if done, err = b.released(ctx, tx, done); err != nil || len(done) == 0 {
+			return err
+		}
+		gone, err := queries(tx).DeleteEvents(ctx, eventsql.DeleteEventsParams{Ids: done})
+		if err != nil {
+			return err
+		}
+		for _, r := range b.retainers {
+			if err := r.Pruned(ctx, tx, gone); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
+}
+
+func idsOf(rows []eventsql.RetentionBatchRow) []string {
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = row.ID
+	}
+	return ids
+}
+
+// released answers those of the events that no retainer holds.
+func (b *Bus) released(ctx context.Context, tx pgx.Tx, ids []string) ([]string, error) {
+	for _, r := range b.retainers {
+		if len(ids) == 0 {
+			return nil, nil
+		}
+		held, err := r.Holding(ctx, tx, ids)
+		if err != nil {
+			return nil, err
+		}
+		ids = slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(held, id) })
+	}
+	return ids, nil
 }
 
 // settled answers the ids of the rows none of whose jobs is unfinished.

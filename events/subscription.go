@@ -16,7 +16,7 @@ const (
 	State Effect = ""
 	// Mail handlers send mail.
 	Mail Effect = "mail"
-	// Delivery handlers send webhooks.
+	// Delivery handlers send webhooks. They are told only of types whose exposure is Webhook.
 	Delivery Effect = "webhook"
 )
 
@@ -24,13 +24,16 @@ const (
 type Subscription struct {
 	// Name is also the job kind's name: dotted lower-case words, at most 120 bytes, unique on the database.
 	Name string
-	// Types are globs over event types: "corpus.note_changed", "corpus.*", "*". Each must match a declared type at boot.
+	// Types are globs over event types: "corpus.note_changed", "corpus.*", "*". Each but "*" must match a declared type at boot.
 	Types []string
 	// Coalesce makes one job per owner and subject for the events of one pass, for the latest of them. Right for a handler
 	// that reads the subject's current state; refused with the effects Mail and Delivery, where two events are two facts.
 	Coalesce bool
 	// Effect defaults to State.
 	Effect Effect
+	// Shared lets several applications declare the subscription, all meaning the same: an event makes one job, which any of
+	// them runs. A name is either shared or one application's. Defaults to false.
+	Shared bool
 	// Queue, MaxAttempts, Timeout, Backoff, Receipt and HoldsConn are those of the job kind, with its defaults.
 	Queue       string
 	MaxAttempts int

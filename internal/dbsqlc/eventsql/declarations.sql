@@ -19,7 +19,7 @@ insert into postbus.subscriptions (name, declaration, app, types, coalesces, que
 values (@name, @declaration, @app, @types, @coalesces, @queue, @max_attempts, @effect)
 on conflict (name, declaration) do update set seen_at = clock_timestamp();
 
--- A name belongs to the application that declared it until nobody has for the grace.
+-- A name belongs to the application that declared it, or to all that share it (app is ''), until nobody has for the grace.
 -- name: SubscriptionOwner :one
 select app
 from postbus.subscriptions
@@ -41,6 +41,10 @@ select name, app, types, coalesces, queue, max_attempts, effect, declared_at, se
 from postbus.subscriptions
 where seen_at > clock_timestamp() - make_interval(secs => @grace_seconds::float8)
 order by name, declared_at;
+
+-- The types that may leave as webhooks, declared in Go or in SQL. Read after the claim like the subscriptions.
+-- name: ExposedTypes :many
+select name from postbus.event_types where exposure = 'webhook';
 
 -- name: RetireSubscription :execrows
 delete from postbus.subscriptions as s

@@ -112,6 +112,31 @@ func (q *Queries) DeclaredTypes(ctx context.Context) ([]DeclaredTypesRow, error)
 	return items, nil
 }
 
+const exposedTypes = `-- name: ExposedTypes :many
+select name from postbus.event_types where exposure = 'webhook'
+`
+
+// The types that may leave as webhooks, declared in Go or in SQL. Read after the claim like the subscriptions.
+func (q *Queries) ExposedTypes(ctx context.Context) ([]string, error) {
+	rows, err := q.db.Query(ctx, exposedTypes)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		items = append(items, name)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const livingKinds = `-- name: LivingKinds :many
 select distinct unnest(kinds)::text as kind from postbus.instances where seen_at > clock_timestamp() - make_interval(secs => $1::float8)
 `
@@ -206,7 +231,7 @@ type SubscriptionOwnerParams struct {
 	GraceSeconds float64
 }
 
-// A name belongs to the application that declared it until nobody has for the grace.
+// A name belongs to the application that declared it, or to all that share it (app is ”), until nobody has for the grace.
 func (q *Queries) SubscriptionOwner(ctx context.Context, arg SubscriptionOwnerParams) (string, error) {
 	row := q.db.QueryRow(ctx, subscriptionOwner, arg.Name, arg.App, arg.GraceSeconds)
 	var app string

@@ -133,14 +133,27 @@ where seq > @after_seq
 order by seq
 limit @batch_size;
 
--- name: DeleteEvents :execrows
+-- Locks what retention means to remove, before it asks who still needs it: whoever holds an event in a transaction of his
+-- own (HoldEvent) has the row, which is skipped here, or has told of it by the time that it is asked.
+-- name: LockForRetention :many
+select id
+from postbus.events
+where id = any(@ids::uuid[]) and fanned_out_at is not null and poisoned_at is null
+for update skip locked;
+
+-- name: DeleteEvents :many
 delete from postbus.events
-where id in (
-    select e.id
-    from postbus.events as e
-    where e.id = any(@ids::uuid[]) and e.fanned_out_at is not null and e.poisoned_at is null
-    for update skip locked
-);
+where id = any(@ids::uuid[])
+returning id;
+
+-- Reads an event and keeps retention from it until the transaction ends.
+-- name: HoldEvent :one
+select
+    id, seq, type, owner_id, subject, occurred_at, data, trace, fanned_out_at, fanout,
+    attempts, last_error, next_attempt_at, poisoned_at
+from postbus.events
+where id = @id
+for key share;
 
 -- name: NotifyFanned :exec
 select pg_notify('postbus_fanned', p.payload)

@@ -139,26 +139,34 @@ func (q *Queries) CountPoisoned(ctx context.Context, arg CountPoisonedParams) (i
 	return events, err
 }
 
-const deleteEvents = `-- name: DeleteEvents :execrows
+const deleteEvents = `-- name: DeleteEvents :many
 delete from postbus.events
-where id in (
-    select e.id
-    from postbus.events as e
-    where e.id = any($1::uuid[]) and e.fanned_out_at is not null and e.poisoned_at is null
-    for update skip locked
-)
+where id = any($1::uuid[])
+returning id
 `
 
 type DeleteEventsParams struct {
 	Ids []string
 }
 
-func (q *Queries) DeleteEvents(ctx context.Context, arg DeleteEventsParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteEvents, arg.Ids)
+func (q *Queries) DeleteEvents(ctx context.Context, arg DeleteEventsParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, deleteEvents, arg.Ids)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return result.RowsAffected(), nil
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const eventByID = `-- name: EventByID :one
@@ -214,6 +222,42 @@ func (q *Queries) FanoutOf(ctx context.Context, arg FanoutOfParams) (FanoutOfRow
 	row := q.db.QueryRow(ctx, fanoutOf, arg.ID)
 	var i FanoutOfRow
 	err := row.Scan(&i.FannedOutAt, &i.Fanout)
+	return i, err
+}
+
+const holdEvent = `-- name: HoldEvent :one
+select
+    id, seq, type, owner_id, subject, occurred_at, data, trace, fanned_out_at, fanout,
+    attempts, last_error, next_attempt_at, poisoned_at
+from postbus.events
+where id = $1
+for key share
+`
+
+type HoldEventParams struct {
+	ID string
+}
+
+// Reads an event and keeps retention from it until the transaction ends.
+func (q *Queries) HoldEvent(ctx context.Context, arg HoldEventParams) (PostbusEvent, error) {
+	row := q.db.QueryRow(ctx, holdEvent, arg.ID)
+	var i PostbusEvent
+	err := row.Scan(
+		&i.ID,
+		&i.Seq,
+		&i.Type,
+		&i.OwnerID,
+		&i.Subject,
+		&i.OccurredAt,
+		&i.Data,
+		&i.Trace,
+		&i.FannedOutAt,
+		&i.Fanout,
+		&i.Attempts,
+		&i.LastError,
+		&i.NextAttemptAt,
+		&i.PoisonedAt,
+	)
 	return i, err
 }
 
@@ -325,6 +369,39 @@ func (q *Queries) ListEvents(ctx context.Context, arg ListEventsParams) ([]Postb
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const lockForRetention = `-- name: LockForRetention :many
+select id
+from postbus.events
+where id = any($1::uuid[]) and fanned_out_at is not null and poisoned_at is null
+for update skip locked
+`
+
+type LockForRetentionParams struct {
+	Ids []string
+}
+
+// Locks what retention means to remove, before it asks who still needs it: whoever holds an event in a transaction of his
+// own (HoldEvent) has the row, which is skipped here, or has told of it by the time that it is asked.
+func (q *Queries) LockForRetention(ctx context.Context, arg LockForRetentionParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, lockForRetention, arg.Ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
