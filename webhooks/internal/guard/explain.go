@@ -88,7 +88,7 @@ func (a *attempt) ofTLS(err error) string {
 		unknown x509.UnknownAuthorityError
 		invalid x509.CertificateInvalidError
 		plain   tls.RecordHeaderError
-		alert   tls.AlertError
+		said    *net.OpError // by the other side, in an alert
 	)
 	switch {
 	case errors.As(err, &host):
@@ -101,8 +101,8 @@ func (a *attempt) ofTLS(err error) string {
 		return "TLS: certificate is not valid"
 	case errors.As(err, &plain):
 		return "TLS: " + a.address() + " does not speak TLS; is the URL meant to be http, or another port?"
-	case errors.As(err, &alert):
-		return "TLS: " + a.address() + " refused the connection: " + alert.Error()
+	case errors.As(err, &said) && said.Op == "remote error":
+		return "TLS: " + a.address() + " refused the connection: " + said.Err.Error()
 	case a.stage() == shakingHands && !isNetwork(err):
 		return "TLS: no agreement with " + a.address() + ": " + oneLine(err.Error())
 	}
