@@ -184,7 +184,7 @@ func TestAVerifierPrintsNoSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := fmt.Sprintf("%v %+v %#v %v %+v %#v %s", v, v, v, *v, *v, *v, encoded)
-	for _, leak := range []string{"MfKQ9r8G", "49 242 144 246", "0x31, 0xf2, 0x90", "31f290"} {
+	for _, leak := range []string{"MfKQ9r8G", "49 242 144 246", "0x31, 0xf2, 0x90", "31f290f6bf06"} {
 		if strings.Contains(out, leak) {
 			t.Errorf("it shows %q: %s", leak, out)
 		}
