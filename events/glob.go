@@ -28,6 +28,12 @@ func checkGlob(glob string) error {
 	return nil
 }
 
+// CheckGlob refuses a text that is no glob over event types.
+func CheckGlob(glob string) error { return checkGlob(glob) }
+
+// GlobMatches says whether a glob matches a type.
+func GlobMatches(glob, typ string) bool { return globMatches(glob, typ) }
+
 func anyGlobMatches(globs []string, typ string) bool {
 	for _, glob := range globs {
 		if globMatches(glob, typ) {

@@ -16,8 +16,8 @@ func TestGlobMatches(t *testing.T) {
 		{"corpus.note", "corpus.note", true},
 		{"corpus.note", "corpus.note.changed", false},
 	} {
-		if got := globMatches(c.glob, c.typ); got != c.want {
-			t.Errorf("globMatches(%q, %q) = %v, want %v", c.glob, c.typ, got, c.want)
+		if got := GlobMatches(c.glob, c.typ); got != c.want {
+			t.Errorf("GlobMatches(%q, %q) = %v, want %v", c.glob, c.typ, got, c.want)
 		}
 	}
 }
@@ -27,8 +27,8 @@ func TestCheckGlob(t *testing.T) {
 	for glob, ok := range map[string]bool{
 		"*": true, "a.b": true, "a.*": true, "a.b.*": true, "": false, ".*": false, "a*": false, "A.*": false, "*.a": false, "a.*.b": false,
 	} {
-		if err := checkGlob(glob); (err == nil) != ok {
-			t.Errorf("checkGlob(%q) = %v, want accepted %v", glob, err, ok)
+		if err := CheckGlob(glob); (err == nil) != ok {
+			t.Errorf("CheckGlob(%q) = %v, want accepted %v", glob, err, ok)
 		}
 	}
 }

@@ -1,0 +1,18 @@
+package webhooks
+
+import (
+	"context"
+	"flag"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/postbus/postbus/internal/testdb"
+	"github.com/postbus/postbus/jobs/river"
+	"github.com/postbus/postbus/pg"
+)
+
+func TestMain(m *testing.M) {
+	_ = flag.Set("rapid.checks", "200") // a default: the command line comes after
+	testdb.Run(m, func(ctx context.Context, pool *pgxpool.Pool) error { return pg.Migrate(ctx, pool, river.Migrator()) })
+}
