@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/postbus/postbus/jobs"
+	"github.com/postbus/postbus/webhooks"
 )
 
 // ownConns is what the bus holds of the pool all the time while it is busy: one for the relay's pass, one for the queue's
@@ -14,10 +15,17 @@ import (
 // over in a moment, as handlers' queries are. The listener has a connection of its own, outside the pool.
 const ownConns = 2
 
+// webhookConns is what webhooks add: one for the lanes' bookkeeping. Requests that wait for an answer hold none.
+const webhookConns = 1
+
 // queuesFor settles how many workers each queue of the kinds gets.
-func queuesFor(given map[string]int, kinds []jobs.Kind) (queues map[string]int, err error) {
+func queuesFor(given map[string]int, kinds []jobs.Kind, withWebhooks bool) (queues map[string]int, err error) {
 	queues = map[string]int{jobs.MaintenanceQueue: 1}
 	known := defaultQueues()
+	if withWebhooks {
+		maps.Copy(queues, webhooks.Queues())
+		maps.Copy(known, webhooks.Queues())
+	}
 	for _, k := range kinds {
 		queues[k.Queue] = defaultWorkers
 		if n, ok := known[k.Queue]; ok {
@@ -36,14 +44,14 @@ func queuesFor(given map[string]int, kinds []jobs.Kind) (queues map[string]int, 
 // fitBudget keeps what the bus holds of the pool (relay, the runtime's own, workers whose handlers hold a connection) within
 // half of it: the other half is the application's and that of handlers in passing. Numbers that the application chose
 // are refused with what to change; the house's own defaults are scaled down instead, so that a small pool starts.
-func fitBudget(maxConns int, chosen map[string]int, queues map[string]int, kinds []jobs.Kind, log *slog.Logger) error {
+func fitBudget(maxConns, own int, chosen map[string]int, queues map[string]int, kinds []jobs.Kind, log *slog.Logger) error {
 	holding := map[string]bool{}
 	for _, k := range kinds {
 		holding[k.Queue] = holding[k.Queue] || k.HoldsConn
 	}
 	maps.DeleteFunc(holding, func(_ string, holds bool) bool { return !holds })
 	need := func() int {
-		n := ownConns
+		n := own
 		for queue := range holding {
 			n += queues[queue]
 		}
@@ -64,5 +72,5 @@ func fitBudget(maxConns int, chosen map[string]int, queues map[string]int, kinds
 	}
 	return fmt.Errorf("%w: the bus would hold %d connections (%d its own, the rest workers of queues whose handlers hold one: %v) and the pool has %d: "+
 		"set the pool's MaxConns to %d or more, or lower Config.Queues",
-		jobs.ErrInvalid, need(), ownConns, slices.Sorted(maps.Keys(holding)), maxConns, 2*need())
+		jobs.ErrInvalid, need(), own, slices.Sorted(maps.Keys(holding)), maxConns, 2*need())
 }

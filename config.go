@@ -9,6 +9,7 @@ import (
 
 	"github.com/postbus/postbus/events"
 	"github.com/postbus/postbus/jobs"
+	"github.com/postbus/postbus/webhooks"
 )
 
 // Config is what an application declares and how its bus runs. Only App is needed.
@@ -26,8 +27,13 @@ type Config struct {
 	Kinds     []jobs.Kind
 	Periodics []jobs.Periodic
 
-	// Queues is the number of workers per queue in this process. Defaults to index 4, notify 2, webhook 8, maintenance 1,
-	// and 4 for every other queue that a kind or subscription names, scaled down where the pool is small.
+	// Webhooks delivers events of types with the exposure events.Webhook to the endpoints of their owners. Defaults to off: the
+	// events are recorded all the same, and wait for nobody.
+	Webhooks *webhooks.Config
+
+	// Queues is the number of workers per queue in this process. Defaults to index 4, notify 2, maintenance 1, those of
+	// webhooks.Queues where webhooks are on, and 4 for every other queue that a kind or subscription names, scaled down where
+	// the pool is small.
 	Queues map[string]int
 
 	// ListenConn is how to connect for LISTEN where the pool goes through a pooler in transaction mode, which swallows it:
@@ -57,7 +63,7 @@ type Config struct {
 
 // defaultQueues are the workers of the queues that come with the house.
 func defaultQueues() map[string]int {
-	return map[string]int{"index": 4, "notify": 2, "webhook": 8, jobs.MaintenanceQueue: 1}
+	return map[string]int{"index": 4, "notify": 2, jobs.MaintenanceQueue: 1}
 }
 
 const defaultWorkers = 4

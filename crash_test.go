@@ -29,6 +29,9 @@ var crashSubs = []string{"one", "two", "three"}
 
 // crashConfig handles an event by one row in handled, so that a second handling shows as a higher count.
 func crashConfig(pool *pgxpool.Pool, app string) postbus.Config {
+	if app == hooksApp {
+		return quick(withWebhooks(postbus.Config{App: app}))
+	}
 	cfg := postbus.Config{App: app}
 	if app != "crash" {
 		cfg.Types = []events.Type{} // another application declares it

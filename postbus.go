@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/postbus/postbus/jobs"
 	"github.com/postbus/postbus/jobs/river"
 	"github.com/postbus/postbus/pg"
+	"github.com/postbus/postbus/webhooks"
 )
 
 // Bus is one application's bus in one process.
@@ -23,6 +25,7 @@ type Bus struct {
 	listener *pg.Listener
 	runtime  *river.Runtime
 	events   *events.Bus
+	webhooks *webhooks.Service // nil without Config.Webhooks
 
 	mu      sync.Mutex
 	started bool
@@ -36,21 +39,50 @@ func New(pool *pgxpool.Pool, cfg Config) (*Bus, error) {
 	}
 	b := &Bus{cfg: cfg, pool: pool}
 	b.listener = pg.NewListener(pool, pg.ListenerConfig{Conn: cfg.ListenConn, Log: cfg.Log})
-	evCfg := cfg.eventsConfig()
-	evCfg.Listener = b.listener
-	var err error
-	if b.events, err = events.New(pool, evCfg); err != nil {
-		return nil, fmt.Errorf("postbus: %w", err)
-	}
-	if err := b.newRuntime(); err != nil {
-		return nil, fmt.Errorf("postbus: %w", err)
+	for _, step := range []func() error{b.newWebhooks, b.newEvents, b.newRuntime} {
+		if err := step(); err != nil {
+			return nil, fmt.Errorf("postbus: %w", err)
+		}
 	}
 	b.events.Bind(b.runtime)
+	if b.webhooks != nil {
+		b.webhooks.Bind(b.events, b.runtime)
+	}
 	return b, nil
 }
 
+func (b *Bus) newWebhooks() (err error) {
+	if b.cfg.Webhooks == nil {
+		return nil
+	}
+	cfg := *b.cfg.Webhooks
+	if cfg.Log == nil {
+		cfg.Log = b.cfg.Log
+	}
+	b.webhooks, err = webhooks.New(b.pool, cfg)
+	return err
+}
+
+func (b *Bus) newEvents() (err error) {
+	cfg := b.cfg.eventsConfig()
+	cfg.Listener = b.listener
+	if b.webhooks != nil {
+		cfg.Subscriptions = append(slices.Clone(cfg.Subscriptions), b.webhooks.Subscriptions()...)
+	}
+	if b.events, err = events.New(b.pool, cfg); err != nil || b.webhooks == nil {
+		return err
+	}
+	b.events.AddReplayTarget(b.webhooks.ReplayTarget())
+	return nil
+}
+
 func (b *Bus) newRuntime() error {
-	kinds := append([]jobs.Kind{}, b.events.Kinds()...)
+	kinds, periodics := b.events.Kinds(), b.events.Periodics()
+	if b.webhooks != nil {
+		kinds = append(slices.Clone(kinds), b.webhooks.Kinds()...)
+		periodics = append(periodics, b.webhooks.Periodics()...)
+	}
+	kinds = slices.Clone(kinds)
 	for _, k := range b.cfg.Kinds {
 		k, err := k.WithDefaults()
 		if err != nil {
@@ -58,17 +90,19 @@ func (b *Bus) newRuntime() error {
 		}
 		kinds = append(kinds, k)
 	}
-	queues, err := queuesFor(b.cfg.Queues, kinds)
+	queues, err := queuesFor(b.cfg.Queues, kinds, b.webhooks != nil)
 	if err != nil {
 		return err
 	}
-	maxConns := int(b.pool.Config().MaxConns)
-	if err := fitBudget(maxConns, b.cfg.Queues, queues, kinds, b.cfg.Log); err != nil {
+	maxConns, own := int(b.pool.Config().MaxConns), ownConns
+	if b.webhooks != nil {
+		own += webhookConns
+	}
+	if err := fitBudget(maxConns, own, b.cfg.Queues, queues, kinds, b.cfg.Log); err != nil {
 		return err
 	}
-	periodics := append(b.events.Periodics(), b.cfg.Periodics...)
 	b.runtime, err = river.New(b.pool, river.Config{
-		App: b.cfg.App, Version: b.cfg.Version, Kinds: kinds, Periodics: periodics, Queues: queues,
+		App: b.cfg.App, Version: b.cfg.Version, Kinds: kinds, Periodics: append(periodics, b.cfg.Periodics...), Queues: queues,
 		Listener: b.listener, Log: b.cfg.Log, FetchPoll: b.cfg.PollInterval, StopGrace: b.cfg.StopGrace,
 	})
 	return err
@@ -118,6 +152,11 @@ func (b *Bus) run(ctx context.Context) error {
 	if err := b.listener.Start(ctx); err != nil {
 		return err
 	}
+	if b.webhooks != nil {
+		if err := b.webhooks.Start(ctx); err != nil {
+			return err
+		}
+	}
 	if err := b.runtime.Start(ctx); err != nil {
 		return err
 	}
@@ -139,8 +178,14 @@ func (b *Bus) Stop(ctx context.Context) error {
 func (b *Bus) halt(ctx context.Context) error {
 	b.started = false
 	b.events.StopRelay()
+	if b.webhooks != nil {
+		b.webhooks.StopPolling()
+	}
 	err := b.runtime.Stop(ctx)
 	b.events.Stop()
+	if b.webhooks != nil {
+		b.webhooks.Stop()
+	}
 	b.listener.Stop()
 	if err != nil {
 		return fmt.Errorf("postbus: stop: %w", err)
@@ -159,6 +204,19 @@ func (b *Bus) Inspector() jobs.Inspector { return b.runtime.Inspector() }
 
 // Events reads events, waits for their fan-out, requeues them and answers the alerts.
 func (b *Bus) Events() *events.Bus { return b.events }
+
+// Webhooks makes endpoints and looks after their deliveries; nil without Config.Webhooks.
+func (b *Bus) Webhooks() *webhooks.Service { return b.webhooks }
+
+// Alerts answers what a person should see to, of events, jobs and webhooks.
+func (b *Bus) Alerts(ctx context.Context) ([]events.Alert, error) {
+	alerts, err := b.events.Alerts(ctx)
+	if err != nil || b.webhooks == nil {
+		return alerts, err
+	}
+	more, err := b.webhooks.Alerts(ctx)
+	return append(alerts, more...), err
+}
 
 // Wait waits until the job has ended, at most max, and answers its state and whether that is final.
 func (b *Bus) Wait(ctx context.Context, id jobs.JobID, max time.Duration) (jobs.State, bool) {

@@ -1,0 +1,129 @@
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/postbus/postbus/internal/loop"
+	"github.com/postbus/postbus/pg"
+)
+
+// clerk makes the turns of all lanes of the process, those that wait at the same moment in one transaction: while one
+// commits, the next gather. An idle process pays nothing for it, a busy one a fraction of a transaction for a delivery.
+type clerk struct {
+	s      *Service
+	desk   chan request
+	runner loop.Runner
+}
+
+type request struct {
+	turn  turn
+	reply chan<- response
+}
+
+type response struct {
+	turned turned
+	err    error
+}
+
+const (
+	// together is how many turns one transaction takes.
+	together = 64
+	// turnTimeout bounds a transaction.
+	turnTimeout = 10 * time.Second
+)
+
+func newClerk(s *Service) *clerk {
+	c := &clerk{s: s, desk: make(chan request)}
+	c.runner.Name, c.runner.Log = "webhook clerk", s.cfg.Log
+	return c
+}
+
+func (c *clerk) start(ctx context.Context) { c.runner.Start(ctx, c.run) }
+
+// stop ends the clerk after the turns under way.
+func (c *clerk) stop() { c.runner.Stop() }
+
+func (c *clerk) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case first := <-c.desk:
+			c.serve(context.WithoutCancel(ctx), c.gather(first))
+		}
+	}
+}
+
+// gather takes whoever waits.
+func (c *clerk) gather(first request) []request {
+	batch := []request{first}
+	for len(batch) < together {
+		select {
+		case r := <-c.desk:
+			batch = append(batch, r)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// serve makes the turns together, and one by one where together they fail: a fault of one must not cost the others.
+func (c *clerk) serve(ctx context.Context, batch []request) {
+	if c.try(ctx, batch) == nil {
+		return
+	}
+	stuck := map[string]error{}
+	for _, r := range batch {
+		id := r.turn.args.EndpointID
+		if err, ok := stuck[id]; ok {
+			r.reply <- response{err: err}
+			continue
+		}
+		if err := c.try(ctx, []request{r}); err != nil {
+			stuck[id] = err
+			r.reply <- response{err: err}
+		}
+	}
+}
+
+// try answers the whole batch, or nobody and an error.
+func (c *clerk) try(ctx context.Context, batch []request) error {
+	ctx, cancel := context.WithTimeout(ctx, turnTimeout)
+	defer cancel()
+	turns := make([]turn, len(batch))
+	for i, r := range batch {
+		turns[i] = r.turn
+	}
+	var answers []turned
+	err := pg.InTx(ctx, c.s.pool, func(ctx context.Context, tx pgx.Tx) error {
+		err := queries(tx).LimitLockWait(ctx)
+		if err == nil {
+			answers, err = c.s.take(ctx, tx, turns)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("turn of %d webhook lanes: %w", len(batch), err)
+	}
+	for i, r := range batch {
+		r.reply <- response{turned: answers[i]}
+	}
+	return nil
+}
+
+// turn makes one lane's turn.
+func (c *clerk) turn(ctx context.Context, t turn) (turned, error) {
+	reply := make(chan response, 1)
+	select {
+	case c.desk <- request{turn: t, reply: reply}:
+	case <-ctx.Done():
+		return turned{}, ctx.Err()
+	}
+	r := <-reply // served within turnTimeout, for each in the batch
+	return r.turned, r.err
+}

@@ -1,0 +1,184 @@
+package webhooks
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/postbus/postbus/internal/dbsqlc/webhooksql"
+)
+
+// taken is a delivery in a lane's hand.
+type taken struct {
+	webhooksql.TakeDeliveriesRow
+	// delay is how long to wait before sending it, where the endpoint has a rate.
+	delay time.Duration
+}
+
+// turn is what a lane asks: record this result, give me the next.
+type turn struct {
+	args laneArgs
+	// sent is the delivery that was in the lane's hand, result what became of it; nil at the lane's beginning.
+	sent   *taken
+	result *outcome
+	answer *reply // what the receiver answered, where result says that there is something to put on record
+	// last says that the lane ends with this turn: its slot goes on under a new job if there is more to do.
+	last bool
+}
+
+// turned is the answer.
+type turned struct {
+	next *taken
+	// version is the endpoint's, by which the lane knows whether what it remembers still holds.
+	version int64
+	// again is how long to wait before the same question; 0 means that the lane is over.
+	again time.Duration
+	// leased is how long another hand may still hold the slot's delivery.
+	leased time.Duration
+}
+
+const (
+	// lookAgain is the pause where a fan-out is under way beside a lane that would close.
+	lookAgain = 5 * time.Millisecond
+	// linger is how long a lane waits for the next delivery to fall due rather than close.
+	linger = 300 * time.Millisecond
+	// holdHead is how long the head of a line waits for an earlier event.
+	holdHead = 200 * time.Millisecond
+	// maxDelay is how far ahead of its endpoint's rate a delivery is taken.
+	maxDelay = time.Second
+)
+
+// session is the transaction of some lanes' turns.
+type session struct {
+	s         *Service
+	tx        pgx.Tx
+	turns     []turn
+	answers   []turned
+	endpoints map[string]*webhooksql.LockEndpointsRow
+	slots     map[string]webhooksql.LockSlotsRow
+}
+
+// take makes the turns in one transaction and answers them in order.
+func (s *Service) take(ctx context.Context, tx pgx.Tx, turns []turn) ([]turned, error) {
+	e := &session{s: s, tx: tx, turns: turns, answers: make([]turned, len(turns))}
+	for _, step := range []func(context.Context) error{e.lock, e.settle, e.hand} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return e.answers, nil
+}
+
+// lock takes the endpoints' rows, then the slots: all other hands wait.
+func (e *session) lock(ctx context.Context) error {
+	ids, tokens := map[string]bool{}, []string{}
+	for _, t := range e.turns {
+		ids[t.args.EndpointID] = true
+		tokens = append(tokens, t.args.Token)
+	}
+	rows, err := queries(e.tx).LockEndpoints(ctx, webhooksql.LockEndpointsParams{Ids: slices.Sorted(maps.Keys(ids))})
+	if err != nil {
+		return err
+	}
+	e.endpoints = make(map[string]*webhooksql.LockEndpointsRow, len(rows))
+	for i := range rows {
+		e.endpoints[rows[i].ID] = &rows[i]
+	}
+	slots, err := queries(e.tx).LockSlots(ctx, webhooksql.LockSlotsParams{Tokens: tokens})
+	if err != nil {
+		return err
+	}
+	e.slots = make(map[string]webhooksql.LockSlotsRow, len(slots))
+	for _, slot := range slots {
+		e.slots[slot.Token] = slot
+	}
+	return nil
+}
+
+// holds says whether the turn's lane still has its slot and, where it sent something, its lease.
+func (e *session) holds(t turn) bool {
+	slot, ok := e.slots[t.args.Token]
+	if !ok {
+		return false
+	}
+	return t.sent == nil || slot.Lease != nil && *slot.Lease == t.sent.Lease
+}
+
+// open says whether the endpoint may be sent to now.
+func (e *session) open(endpointID string) bool {
+	row := e.endpoints[endpointID]
+	return row != nil && row.Enabled && !row.Cooling
+}
+
+// hand gives the turns their next deliveries.
+func (e *session) hand(ctx context.Context) error {
+	var takers, retakers, closers, last []int
+	for i, t := range e.turns {
+		slot := e.slots[t.args.Token]
+		row := e.endpoints[t.args.EndpointID]
+		if row != nil {
+			e.answers[i].version = row.Version
+		}
+		switch {
+		case !e.holds(t): // another hand has it: the lane is over
+		case t.sent == nil && slot.DeliveryID != 0 && slot.LeaseSeconds > 0:
+			e.answers[i].leased = seconds(slot.LeaseSeconds)
+		case !e.open(t.args.EndpointID):
+			if err := e.abandon(ctx, row, slot, t.sent == nil); err != nil {
+				return err
+			}
+			closers = append(closers, i)
+		case t.sent == nil && slot.DeliveryID != 0:
+			retakers = append(retakers, i)
+		case t.last || t.args.Failing != (row.FailingSince != nil):
+			last = append(last, i)
+		default:
+			takers = append(takers, i)
+		}
+	}
+	retakers, err := e.retake(ctx, retakers)
+	if err != nil {
+		return err
+	}
+	// A slot whose delivery was settled otherwise is free.
+	if err := e.free(ctx, retakers); err != nil {
+		return err
+	}
+	if takers, err = e.takeDue(ctx, append(takers, retakers...)); err != nil {
+		return err
+	}
+	return e.end(ctx, takers, last, closers)
+}
+
+// abandon gives up the delivery that a dead hand left in the slot of an endpoint that is gone or disabled.
+func (e *session) abandon(ctx context.Context, row *webhooksql.LockEndpointsRow, slot webhooksql.LockSlotsRow, left bool) error {
+	switch {
+	case !left || slot.DeliveryID == 0:
+		return nil
+	case row == nil:
+		return e.giveUp(ctx, slot.DeliveryID, "endpoint deleted")
+	case !row.Enabled:
+		return e.giveUp(ctx, slot.DeliveryID, disabled(row.DisabledReason))
+	}
+	return nil // it cools down: the delivery stays due
+}
+
+func (e *session) tokens(of []int) []string {
+	tokens := make([]string, len(of))
+	for i, at := range of {
+		tokens[i] = e.turns[at].args.Token
+	}
+	return tokens
+}
+
+func (e *session) free(ctx context.Context, of []int) error {
+	if len(of) == 0 {
+		return nil
+	}
+	return queries(e.tx).ClearSlots(ctx, webhooksql.ClearSlotsParams{Tokens: e.tokens(of)})
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
