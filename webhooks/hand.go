@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -162,28 +163,44 @@ func (e *session) budget(ctx context.Context, of, rest []int) (fit, held []int, 
 
 // end lets lanes go that have nothing to do, those whose time is up and those whose endpoint takes nothing.
 func (e *session) end(ctx context.Context, idle, last, closers []int) error {
-	idle, err := e.alone(ctx, idle)
+	alone, err := e.alone(ctx, slices.Concat(idle, last))
 	if err != nil {
 		return err
 	}
-	if err := e.free(ctx, append(slices.Clone(idle), last...)); err != nil {
+	var quiet []int
+	for _, i := range idle {
+		if alone[e.turns[i].args.EndpointID] {
+			quiet = append(quiet, i)
+		} else {
+			e.answers[i].again = lookAgain
+		}
+	}
+	if err := e.free(ctx, slices.Concat(idle, last)); err != nil {
 		return err
 	}
-	for _, i := range append(slices.Clone(idle), last...) {
-		isLast := slices.Contains(last, i)
+	if quiet, err = e.takeDue(ctx, quiet); err != nil {
+		return err
+	}
+	for _, i := range quiet {
 		wait, err := e.untilNext(ctx, e.turns[i].args.EndpointID)
 		if err != nil {
 			return err
 		}
-		switch {
-		case !isLast && wait <= linger:
-			e.answers[i].again = max(wait, lookAgain)
-		case isLast && wait <= 0:
-			if err := e.passOn(ctx, i); err != nil {
-				return err
-			}
-		default:
+		if wait > linger {
 			closers = append(closers, i)
+		} else {
+			e.answers[i].again = max(wait, lookAgain)
+		}
+	}
+	for _, i := range last {
+		wait, err := e.untilNext(ctx, e.turns[i].args.EndpointID)
+		if err != nil {
+			return err
+		}
+		if wait > 0 && alone[e.turns[i].args.EndpointID] {
+			closers = append(closers, i)
+		} else if err := e.passOn(ctx, i); err != nil {
+			return err
 		}
 	}
 	if len(closers) == 0 {
@@ -192,40 +209,25 @@ func (e *session) end(ctx context.Context, idle, last, closers []int) error {
 	return queries(e.tx).CloseSlots(ctx, webhooksql.CloseSlotsParams{Tokens: e.tokens(closers)})
 }
 
-// alone makes sure that no fan-out is under way beside a lane that finds nothing: it would have counted on the lane. Where one
-// is, the lane looks again; where none is, it looks a last time and is answered if it still finds nothing.
-func (e *session) alone(ctx context.Context, idle []int) (rest []int, err error) {
-	if len(idle) == 0 {
+// alone answers for which of the turns' endpoints no fan-out is under way. One that is may have counted on a lane that would
+// close: such a lane goes on.
+func (e *session) alone(ctx context.Context, of []int) (map[string]bool, error) {
+	if len(of) == 0 {
 		return nil, nil
 	}
 	ids := map[string]bool{}
-	for _, i := range idle {
-		ids[e.turns[i].args.EndpointID] = false
+	for _, i := range of {
+		ids[e.turns[i].args.EndpointID] = true
 	}
-	var want []string
-	for id := range ids {
-		want = append(want, id)
-	}
-	got, err := queries(e.tx).AloneWith(ctx, webhooksql.AloneWithParams{Ids: want})
+	got, err := queries(e.tx).AloneWith(ctx, webhooksql.AloneWithParams{Ids: slices.Sorted(maps.Keys(ids))})
 	if err != nil {
 		return nil, err
 	}
+	alone := make(map[string]bool, len(got))
 	for _, id := range got {
-		ids[id] = true
+		alone[id] = true
 	}
-	var certain, busy []int
-	for _, i := range idle {
-		if ids[e.turns[i].args.EndpointID] {
-			certain = append(certain, i)
-		} else {
-			busy = append(busy, i)
-			e.answers[i].again = lookAgain
-		}
-	}
-	if err := e.free(ctx, busy); err != nil {
-		return nil, err
-	}
-	return e.takeDue(ctx, certain)
+	return alone, nil
 }
 
 // untilNext is how long it is until the endpoint's next delivery may go, at most a little more than a lane would wait.

@@ -209,7 +209,8 @@ where token = @token
 returning token, endpoint_id;
 
 -- Heads of lines that may not go yet: an earlier event of the owner and subject is visible and has not reached webhooks.
--- They look again shortly. It looks back over the 100 events before it.
+-- They look again shortly. It looks back over the 100 events before it, and no longer waits for one that a relay fanned out an
+-- hour ago: its fan-out failed or was cancelled, which has an alert of its own.
 -- name: PostponeHeads :execrows
 update postbus.webhook_deliveries as d
 set next_attempt_at = clock_timestamp() + make_interval(secs => @wait_seconds::float8)
@@ -239,7 +240,10 @@ from (
         join postbus.event_types as t on t.name = b.type and t.exposure = 'webhook'
         where
             b.poisoned_at is null
-            and (b.fanned_out_at is null or b.fanout ? 'webhook.fanout')
+            and (
+                b.fanned_out_at is null
+                or b.fanout ? 'webhook.fanout' and b.fanned_out_at > statement_timestamp() - interval '1 hour'
+            )
             and not exists (select from postbus.webhook_fanouts as f where f.event_id = b.id)
     )
 ) as held

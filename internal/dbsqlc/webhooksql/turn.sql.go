@@ -429,7 +429,10 @@ from (
         join postbus.event_types as t on t.name = b.type and t.exposure = 'webhook'
         where
             b.poisoned_at is null
-            and (b.fanned_out_at is null or b.fanout ? 'webhook.fanout')
+            and (
+                b.fanned_out_at is null
+                or b.fanout ? 'webhook.fanout' and b.fanned_out_at > statement_timestamp() - interval '1 hour'
+            )
             and not exists (select from postbus.webhook_fanouts as f where f.event_id = b.id)
     )
 ) as held
@@ -443,7 +446,8 @@ type PostponeHeadsParams struct {
 }
 
 // Heads of lines that may not go yet: an earlier event of the owner and subject is visible and has not reached webhooks.
-// They look again shortly. It looks back over the 100 events before it.
+// They look again shortly. It looks back over the 100 events before it, and no longer waits for one that a relay fanned out an
+// hour ago: its fan-out failed or was cancelled, which has an alert of its own.
 func (q *Queries) PostponeHeads(ctx context.Context, arg PostponeHeadsParams) (int64, error) {
 	result, err := q.db.Exec(ctx, postponeHeads, arg.WaitSeconds, arg.EndpointID, arg.Look)
 	if err != nil {
