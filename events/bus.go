@@ -5,13 +5,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/postbus/postbus/jobs"
 )
 
-// Kinds are the job kinds that run the subscriptions; hand them to the runtime.
-func (b *Bus) Kinds() []jobs.Kind { return b.kinds }
+// Kinds are the job kinds that run the subscriptions and walk the replays; hand them to the runtime.
+func (b *Bus) Kinds() []jobs.Kind {
+	kinds := slices.Clone(b.kinds)
+	for _, t := range b.replayTargets {
+		kinds = append(kinds, b.replayKind(t))
+	}
+	return kinds
+}
 
 // Periodics are the bus's own work by the clock; hand them to the runtime.
 func (b *Bus) Periodics() []jobs.Periodic {

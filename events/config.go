@@ -105,7 +105,8 @@ type Bus struct {
 	kinds   []jobs.Kind
 	runtime jobs.Runtime
 
-	retainers []Retainer
+	retainers     []Retainer
+	replayTargets []ReplayTarget
 }
 
 // New checks the declarations and composes a Bus. Nothing touches the database yet.
@@ -121,6 +122,8 @@ func New(pool *pgxpool.Pool, cfg Config) (*Bus, error) {
 	b.mirror = newMirror(b)
 	b.relay = newRelay(b)
 	b.await = newAwaiter(pool, cfg)
+	b.replayTargets = []ReplayTarget{subscriptionReplay{b}}
+	b.retainers = []Retainer{replayedJobs{b}}
 	return b, nil
 }
 

@@ -20,6 +20,11 @@
 // every subscription of every application on the database, not only for those it knows itself. A name belongs to one
 // application, except where all that declare a subscription declare it as Shared.
 //
+// A replay ([Bus.StartReplay]) hands history again, or for the first time, to a subscription or to a target from above. Handlers
+// run again for what they have handled. It walks what was fanned out before it was asked for, in batches that are each one
+// transaction: a crash neither doubles nor skips an event. Events that commit meanwhile, however late, reach their subscribers
+// the usual way. What retention has removed before the walk comes by is gone.
+//
 // Limits: a type or subscription name has at most 120 bytes, data at most 256 KiB (Config.MaxDataBytes), a pass claims at
 // most 200 events (Config.BatchSize), fanned events are kept 7 days (Config.Retention) and longer while a job of theirs
 // is unfinished or a [Retainer] holds them.

@@ -11,6 +11,8 @@ var (
 	ErrNotFound = errors.New("event not found")
 	// ErrNotPoisoned says that only a poisoned event can be requeued.
 	ErrNotPoisoned = errors.New("event is not poisoned")
+	// ErrReplayNotFound says that the replay does not exist, or has been pruned.
+	ErrReplayNotFound = errors.New("replay not found")
 	// ErrForeignName says that a name belongs to another application on this database.
 	ErrForeignName = errors.New("name belongs to another application")
 )

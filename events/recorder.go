@@ -1,11 +1,11 @@
 package events
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
@@ -74,8 +74,8 @@ func (r recorder) check(ownerID, typ, subject string, data any) (json.RawMessage
 		if part.value == "" {
 			return nil, fmt.Errorf("%w: %s must not be empty", ErrInvalid, part.name)
 		}
-		if !utf8.ValidString(part.value) || bytes.IndexByte([]byte(part.value), 0) >= 0 {
-			return nil, fmt.Errorf("%w: %s must be UTF-8 without NUL", ErrInvalid, part.name)
+		if err := checkText(part.name, part.value); err != nil {
+			return nil, err
 		}
 	}
 	if err := checkTypeName(typ); err != nil {
@@ -90,6 +90,13 @@ func (r recorder) check(ownerID, typ, subject string, data any) (json.RawMessage
 			ErrInvalid, len(raw), r.maxBytes)
 	}
 	return raw, nil
+}
+
+func checkText(what, text string) error {
+	if !utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0 {
+		return fmt.Errorf("%w: %s must be UTF-8 without NUL", ErrInvalid, what)
+	}
+	return nil
 }
 
 func encode(data any) (json.RawMessage, error) {

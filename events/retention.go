@@ -27,8 +27,12 @@ type Retainer interface {
 func (b *Bus) Retain(r Retainer) { b.retainers = append(b.retainers, r) }
 
 // prune removes events that were fanned longer than the retention ago and that nothing unfinished needs. Un-fanned and poisoned
-// events stay, whatever their age. Small batches that skip locked rows never stand in a writer's way.
+// events stay, whatever their age. Small batches that skip locked rows never stand in a writer's way. Replays go 30 days after
+// their end.
 func (b *Bus) prune(ctx context.Context) error {
+	if err := queries(b.pool).PruneReplays(ctx, eventsql.PruneReplaysParams{KeepSeconds: replayKept.Seconds()}); err != nil {
+		return fmt.Errorf("prune replays: %w", err)
+	}
 	for after := int64(0); ; {
 		rows, err := queries(b.pool).RetentionBatch(ctx, eventsql.RetentionBatchParams{
 			RetentionSeconds: b.cfg.Retention.Seconds(), AfterSeq: after, BatchSize: pruneBatch,
@@ -112,13 +116,9 @@ func (b *Bus) settled(ctx context.Context, tx pgx.Tx, rows []eventsql.RetentionB
 			ids = append(ids, id)
 		}
 	}
-	unfinished, err := b.runtime.Inspector().With(tx).Unfinished(ctx, ids)
+	busy, err := b.unfinished(ctx, tx, ids)
 	if err != nil {
 		return nil, err
-	}
-	busy := make(map[jobs.JobID]bool, len(unfinished))
-	for _, id := range unfinished {
-		busy[id] = true
 	}
 	var done []string
 	for i, row := range rows {
@@ -127,6 +127,19 @@ func (b *Bus) settled(ctx context.Context, tx pgx.Tx, rows []eventsql.RetentionB
 		}
 	}
 	return done, nil
+}
+
+// unfinished answers which of the jobs have not ended.
+func (b *Bus) unfinished(ctx context.Context, tx pgx.Tx, ids []jobs.JobID) (map[jobs.JobID]bool, error) {
+	unfinished, err := b.runtime.Inspector().With(tx).Unfinished(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	busy := make(map[jobs.JobID]bool, len(unfinished))
+	for _, id := range unfinished {
+		busy[id] = true
+	}
+	return busy, nil
 }
 
 func anyBusy(fanout map[string]jobs.JobID, busy map[jobs.JobID]bool) bool {

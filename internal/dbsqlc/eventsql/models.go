@@ -24,3 +24,31 @@ type PostbusEvent struct {
 	NextAttemptAt *time.Time
 	PoisonedAt    *time.Time
 }
+
+type PostbusReplay struct {
+	ID           string
+	Target       string
+	Name         string
+	OwnerID      string
+	Types        []string
+	Since        *time.Time
+	Until        time.Time
+	Options      []byte
+	JobID        *string
+	FromSeq      int64
+	AfterSeq     int64
+	UntilSeq     *int64
+	FannedBefore *time.Time
+	Matched      int64
+	Queued       int64
+	State        string
+	Error        *string
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+	FinishedAt   *time.Time
+}
+
+type PostbusReplayed struct {
+	EventID string
+	JobID   string
+}
