@@ -25,7 +25,11 @@ func groups() []group {
 	for _, n := range []int{1, 8, 32} {
 		all = append(all, wholeBus(n))
 	}
-	return append(all, fanout(), pinned(), handlerIdle(), handlerBusy(), receipt(), bulk(), idle())
+	all = append(all, fanout(), pinned(), handlerIdle(), handlerBusy(), receipt(), bulk(), idle())
+	for _, n := range []int{1, 8, 32} {
+		all = append(all, webhookDrain(n))
+	}
+	return append(all, webhookRate(8), webhookRate(32), webhookLatency(), webhookFairness(1, 10), webhookFairness(10, 100), webhookBytes())
 }
 
 // choose keeps the groups with a figure that matches.

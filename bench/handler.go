@@ -44,7 +44,7 @@ func (b *bench) oneByOne(ctx context.Context, c *clock, tx rig.Tx) error {
 // handlerBusy measures the same while events come at a steady rate.
 func handlerBusy() group {
 	return group{name: "handler_200eps", figures: []string{"handler_200eps_p50", "handler_200eps_p99"}, measure: func(ctx context.Context, b *bench, db *rig.Database) ([]figure.Figure, error) {
-		repeats, err := b.timed(ctx, db, b.steadily)
+		repeats, err := b.timed(ctx, db, b.steadilyAwaited)
 		if err != nil {
 			return nil, err
 		}
@@ -58,8 +58,22 @@ const (
 	steadyWriters = 8   // enough for commits of up to 40 ms
 )
 
-// steadily commits an event every 5 ms, from whichever writer is free: a slow commit does not thin out those that follow.
-func (b *bench) steadily(ctx context.Context, c *clock, tx rig.Tx) error {
+// steadilyAwaited commits events at the steady rate and waits for their handlers.
+func (b *bench) steadilyAwaited(ctx context.Context, c *clock, tx rig.Tx) error {
+	total := warmUps + int(b.plan.steady.Seconds()*steadyRate)
+	if err := steadily(ctx, c, tx, steadyRate, 0, total); err != nil {
+		return err
+	}
+	if err := c.await(ctx, total); err != nil {
+		return err
+	}
+	c.forgetSubjects(warmUps)
+	return nil
+}
+
+// steadily commits the events from first to last at a rate a second, from whichever writer is free: a slow commit does not thin
+// out those that follow.
+func steadily(ctx context.Context, c *clock, tx rig.Tx, rate, first, last int) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	due := make(chan int)
@@ -73,24 +87,16 @@ func (b *bench) steadily(ctx context.Context, c *clock, tx rig.Tx) error {
 			}
 		})
 	}
-	total := warmUps + int(b.plan.steady.Seconds()*steadyRate)
 	began := time.Now()
-	for i := range total {
-		if loop.Sleep(ctx, time.Until(began.Add(time.Duration(i)*time.Second/steadyRate))) != nil {
+	for i := first; i < last; i++ {
+		if loop.Sleep(ctx, time.Until(began.Add(time.Duration(i-first)*time.Second/time.Duration(rate)))) != nil {
 			break
 		}
 		due <- i
 	}
 	close(due)
 	writers.Wait()
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	if err := c.await(ctx, total); err != nil {
-		return err
-	}
-	c.forgetSubjects(warmUps)
-	return nil
+	return context.Cause(ctx)
 }
 
 // forget drops what was committed so far; forgetSubjects the first n of writer 0.

@@ -30,7 +30,7 @@ func main() {
 func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(progress)
-	quick := flags.Bool("quick", quickByEnv(), "run everything briefly, in a minute; QUICK=1 in the environment does the same")
+	quick := flags.Bool("quick", quickByEnv(), "run everything briefly, in two minutes; QUICK=1 in the environment does the same")
 	pairs := flags.Int("pairs", 0, "interleaved pairs a ratio (default 5, with -quick 2)")
 	only := flags.String("only", "", "measure only the figures whose names match this regular expression")
 	profile := flags.String("cpuprofile", "", "write a CPU profile of this process, bus and writers alike, to the file")

@@ -25,6 +25,10 @@ type plan struct {
 	steady             time.Duration
 	// bulkRows is what one statement records.
 	bulkRows int
+	// hooks maps requests in flight to the deliveries that are drained; hookRate is how long events come for webhooks' latency,
+	// fair how long receivers hang.
+	hooks          map[int]int
+	hookRate, fair time.Duration
 	// settle passes before the idle bus is watched for idle.
 	settle, idle time.Duration
 }
@@ -46,11 +50,13 @@ func fullPlan() plan {
 		samples: 300, pauseMin: 30 * time.Millisecond, pauseMax: 150 * time.Millisecond,
 		steady:   10 * time.Second,
 		bulkRows: 100_000,
-		settle:   5 * time.Second, idle: 20 * time.Second,
+		hooks:    map[int]int{1: 1_000, 8: 10_000, 32: 10_000},
+		hookRate: 10 * time.Second, fair: 15 * time.Second,
+		settle: 5 * time.Second, idle: 20 * time.Second,
 	}
 }
 
-// quickPlan runs every line of the full one in a minute; most of what it gives is not fit to be judged.
+// quickPlan runs every line of the full one in two minutes; most of what it gives is not fit to be judged.
 func quickPlan() plan {
 	return plan{
 		quick: true, pairs: 2, repeats: 1,
@@ -61,7 +67,9 @@ func quickPlan() plan {
 		samples: 40, pauseMin: 5 * time.Millisecond, pauseMax: 60 * time.Millisecond,
 		steady:   time.Second,
 		bulkRows: 100_000,
-		settle:   time.Second, idle: 2 * time.Second,
+		hooks:    map[int]int{1: 100, 8: 300, 32: 600},
+		hookRate: time.Second, fair: time.Second,
+		settle: time.Second, idle: 2 * time.Second,
 	}
 }
 

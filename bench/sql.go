@@ -34,4 +34,21 @@ from generate_series(1, $1) as i`
 insert into bench.plain (type, owner_id, subject, data)
 select $2, 'owner', 'note-' || i, json_build_object('note', i, 'title', 'Note ' || i, 'body', $3::text)
 from generate_series(1, $1) as i`
+
+	// silenceHooksSQL is what an answer of 429 with Retry-After does to an endpoint.
+	silenceHooksSQL = `update postbus.webhook_endpoints set cooldown_until = clock_timestamp() + interval '1 hour'`
+	releaseHooksSQL = `update postbus.webhook_endpoints set cooldown_until = null`
+	// hooksFannedSQL answers the fan-outs and how many there were a second.
+	hooksFannedSQL = `
+select count(*), coalesce(count(*) / nullif(extract(epoch from max(fanned_out_at) - min(fanned_out_at)), 0), 0)::float8
+from postbus.webhook_fanouts`
+	eventIDsSQL       = `select coalesce(array_agg(id::text), '{}') from postbus.events where type = $1`
+	hooksDeliveredSQL = `
+select (select count(*) from postbus.events where type = $2) * cardinality($1::text[]) = count(*)
+from postbus.webhook_deliveries as d
+join postbus.webhook_endpoints as e on e.id = d.endpoint_id
+where e.url = any($1::text[]) and d.state = 'delivered'`
+	hooksSizesSQL = `
+select json_object_agg(name, pg_total_relation_size('postbus.' || name))
+from unnest(array['webhook_deliveries', 'webhook_attempts', 'webhook_fanouts', 'webhook_slots', 'river_job']) as name`
 )

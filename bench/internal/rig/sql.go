@@ -11,6 +11,10 @@ const (
 	// writtenTablesSQL lists those of the tables that there are.
 	writtenTablesSQL = `
 select string_agg(name, ', ')
-from unnest(array['bench.notes', 'bench.plain', 'postbus.events', 'postbus.river_job', 'riverdirect.river_job']) as name
+from unnest(array[
+    'bench.notes', 'bench.plain', 'postbus.events', 'postbus.river_job', 'riverdirect.river_job',
+    'postbus.webhook_endpoints', 'postbus.webhook_secrets', 'postbus.webhook_deliveries', 'postbus.webhook_fanouts',
+    'postbus.webhook_slots', 'postbus.webhook_attempts'
+]) as name
 where to_regclass(name) is not null`
 )
