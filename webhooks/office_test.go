@@ -127,7 +127,8 @@ func (o *office) recordAs(typ, subject, data string) events.Event {
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	o.exec(`update postbus.events set fanned_out_at = clock_timestamp(), fanout = '{"webhook.fanout": "1"}' where id = $1`, id)
+	o.exec(`update postbus.events set fanned_out_at = clock_timestamp(), fanout = $2 where id = $1`, id,
+		map[bool]string{true: `{"webhook.fanout": "1"}`, false: `{}`}[typ == exposedType]) // webhooks hear of exposed types only
 	event, err := o.bus.Get(o.t.Context(), id)
 	if err != nil {
 		o.t.Fatal(err)
