@@ -129,11 +129,15 @@ func TestHostileReceiversCostATryEach(t *testing.T) {
 		}
 	}
 	for name, hostile := range map[string]func(c net.Conn){
-		"slow headers":  func(c net.Conn) { drip(c, "HTTP/1.1 200 OK\r\n", "X: y\r\n") },
-		"slow body":     func(c net.Conn) { drip(c, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", "x") },
-		"endless body":  func(c net.Conn) { drip(c, "HTTP/1.1 500 No\r\n\r\n", strings.Repeat("x", 1<<20)) },
-		"gzip bomb":     func(c net.Conn) { _, _ = fmt.Fprintf(c, "HTTP/1.1 500 No\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", bomb.Len(), bomb.Bytes()) },
-		"bad chunks":    func(c net.Conn) { _, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nboom")) },
+		"slow headers": func(c net.Conn) { drip(c, "HTTP/1.1 200 OK\r\n", "X: y\r\n") },
+		"slow body":    func(c net.Conn) { drip(c, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", "x") },
+		"endless body": func(c net.Conn) { drip(c, "HTTP/1.1 500 No\r\n\r\n", strings.Repeat("x", 1<<20)) },
+		"gzip bomb": func(c net.Conn) {
+			_, _ = fmt.Fprintf(c, "HTTP/1.1 500 No\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", bomb.Len(), bomb.Bytes())
+		},
+		"bad chunks": func(c net.Conn) {
+			_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nboom"))
+		},
 		"reset":         func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) },
 		"no HTTP":       func(c net.Conn) { _, _ = c.Write([]byte("SSH-2.0-OpenSSH_9.2\r\n")) },
 		"says nothing":  func(c net.Conn) { _, _ = c.Read(make([]byte, 1<<20)); _, _ = c.Read(make([]byte, 1)) },
