@@ -51,6 +51,10 @@ func (cfg Config) withDefaults() Config {
 		cfg.Resolver = net.DefaultResolver
 	}
 	cfg.Ports = slices.Clone(cfg.Ports)
+	if cfg.Proxy != nil {
+		proxy := *cfg.Proxy
+		cfg.Proxy = &proxy
+	}
 	return cfg
 }
 

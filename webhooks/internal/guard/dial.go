@@ -29,13 +29,11 @@ func (c *Client) dial(ctx context.Context, network, hostPort string) (net.Conn, 
 	if err != nil {
 		return nil, err
 	}
+	// With a proxy the transport dials nothing else, and the proxy may be anywhere.
 	if c.cfg.Proxy == nil {
-		addrs, err = c.vet(host, addrs)
-	} else if host != c.cfg.Proxy.Hostname() {
-		err = blocked("%s is not the proxy", host)
-	}
-	if err != nil {
-		return nil, err
+		if addrs, err = c.vet(host, addrs); err != nil {
+			return nil, err
+		}
 	}
 	return c.connectFirst(ctx, network, addrs[:min(len(addrs), maxDials)], uint16(port))
 }
@@ -74,9 +72,6 @@ func (c *Client) vet(host string, addrs []netip.Addr) ([]netip.Addr, error) {
 		return fit, nil
 	}
 	addr := addrs[0]
-	if host == addr.String() {
-		return nil, c.checkLiteral(addr)
-	}
 	return nil, blocked(`%s resolves to %v, %s; allow it with "%v" or %q in Allow`,
 		shown(host), addr, kind(addr), addr, shown(host))
 }

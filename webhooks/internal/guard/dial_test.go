@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -38,7 +39,7 @@ func TestRefusalSaysWhyAndTheWayOut(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, Config{Resolver: zone{"hook.example": {"10.0.0.5"}}})
 	const want = `blocked: hook.example resolves to 10.0.0.5, a private address; allow it with "10.0.0.5" or "hook.example" in Allow`
-	if got := post(t, c, "http://hook.example/"); got.Err.Error() != want {
+	if got := post(t, c, "http://hook.example/"); got.Err == nil || got.Err.Error() != want {
 		t.Errorf("error:\n%v\nwant\n%s", got.Err, want)
 	}
 }
@@ -134,11 +135,41 @@ func TestProxyOfTheConfigIsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newClient(t, Config{Proxy: address, Timeout: patient})
-	if got := post(t, c, "http://hook.example/in"); got.Status != http.StatusAccepted || <-seen != "http://hook.example/in" {
+	if got := post(t, c, "http://hook.example/in"); got.Status != http.StatusAccepted {
 		t.Errorf("%+v", got)
+	} else if uri := <-seen; uri != "http://hook.example/in" {
+		t.Errorf("the proxy was asked for %s", uri)
 	}
 	if got := post(t, c, "http://127.0.0.1/"); !got.Blocked {
 		t.Errorf("a literal address: %+v, want it blocked", got)
+	}
+}
+
+func TestProxyThatRefuses(t *testing.T) {
+	t.Parallel()
+	proxy := serve(t, "HTTP/1.1 403 Not for you\r\nContent-Length: 0\r\n\r\n")
+	address := &url.URL{Scheme: "http", Host: fmt.Sprintf("127.0.0.1:%d", proxy.port), User: url.UserPassword("me", "secret")}
+	got := post(t, newClient(t, Config{Proxy: address, Timeout: patient}), "https://hook.example/in")
+	if got.Err == nil || got.Err.Error() != "the proxy: Not for you" || got.Status != 0 || got.Blocked {
+		t.Errorf("%+v", got)
+	}
+	if req := proxy.take(t); req.Method != http.MethodConnect || req.RequestURI != "hook.example:443" {
+		t.Errorf("the proxy was asked to %s %s", req.Method, req.RequestURI)
+	}
+}
+
+func TestAllowedHostsMayLeadAnywhere(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, Config{Allow: []string{"LocalHost", "*.test", "::1"}, Resolver: zone{"localhost": {"127.0.0.1"}, "a.test": {"10.0.0.1"}}})
+	var dialled dials
+	dialled.record(c)
+	for _, raw := range []string{"http://LOCALHOST:8080/", "https://A.Test/", "http://[::1]/"} {
+		if got := post(t, c, raw); got.Blocked {
+			t.Errorf("%s: %v", raw, got.Err)
+		}
+	}
+	if diff := cmp.Diff([]string{"127.0.0.1:8080", "10.0.0.1:443", "[::1]:80"}, dialled.all()); diff != "" {
+		t.Errorf("dialled (-want +got):\n%s", diff)
 	}
 }
 

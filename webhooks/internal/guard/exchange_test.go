@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -47,6 +49,18 @@ func (s *served) next(from *bufio.Reader) bool {
 	return err == nil
 }
 
+// take returns the request that came next.
+func (s *served) take(t *testing.T) *http.Request {
+	t.Helper()
+	select {
+	case req := <-s.requests:
+		return req
+	case <-time.After(patient):
+		t.Fatal("no request came")
+		return nil
+	}
+}
+
 const noContent = "HTTP/1.1 204 No Content\r\n\r\n"
 
 func TestRequestIsSentAsGiven(t *testing.T) {
@@ -58,7 +72,7 @@ func TestRequestIsSentAsGiven(t *testing.T) {
 	if got.Err != nil || got.Status != http.StatusGone || string(got.Body) != "\x1f\x8b" || got.Header.Get("X-A") != "b" || got.Truncated || got.Latency <= 0 {
 		t.Errorf("%+v", got)
 	}
-	req := <-server.requests
+	req := server.take(t)
 	want := http.Header{"Webhook-Id": {"1"}, "Content-Type": {"application/json"}, "User-Agent": {"postbus"}, "Content-Length": {"4"},
 		"Idempotency-Key": {"k"}, "X-Body": {"\x00\xff{}"}}
 	if diff := cmp.Diff(want, req.Header); diff != "" {
@@ -101,7 +115,7 @@ func TestCookiesAreNotKept(t *testing.T) {
 		if got := post(t, c, server.url); got.Err != nil {
 			t.Fatal(got.Err)
 		}
-		if cookies := (<-server.requests).Header["Cookie"]; cookies != nil {
+		if cookies := server.take(t).Header["Cookie"]; cookies != nil {
 			t.Errorf("sent %v", cookies)
 		}
 	}
@@ -177,7 +191,7 @@ func TestDeadConnectionIsReplacedBeforeTheFirstByte(t *testing.T) {
 		if got := post(t, c, server.url); got.Err != nil {
 			t.Fatal(got.Err)
 		}
-		if body := (<-server.requests).Header.Get("X-Body"); body != `{"a":1}` {
+		if body := server.take(t).Header.Get("X-Body"); body != `{"a":1}` {
 			t.Errorf("received %q", body)
 		}
 	}
@@ -209,20 +223,32 @@ func TestNothingIsSentTwice(t *testing.T) {
 	}
 }
 
-// Promise: Close leaves nothing behind, also of attempts that ran out of time while they were connecting.
+// Promise: Close leaves nothing behind: no connection that waits for a next request, and none that is being opened for an
+// attempt that is over.
 func TestCloseLeavesNothingBehind(t *testing.T) { // Not parallel: it looks at all goroutines of the process.
-	before := goleak.IgnoreCurrent()
-	t.Run("attempts", func(t *testing.T) {
-		c := local(t, patient)
-		for _, server := range []*receiver{serve(t, noContent).receiver, receive(t, answers("")), receive(t, flood(headers, "x"))} {
-			post(t, c, server.url)
+	ended := make(chan struct{}, 1)
+	server := receive(t, func(_ context.Context, conn *net.TCPConn) {
+		from := bufio.NewReader(conn)
+		for readRequest(from) == nil {
+			_, _ = io.WriteString(conn, noContent)
 		}
-		dialling := newClient(t, Config{Resolver: stuck{}, Timeout: patient})
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		dialling.Post(ctx, Request{URL: "http://hook.example/"})
-		dialling.Close()
-		c.Close()
+		ended <- struct{}{}
 	})
+	before := goleak.IgnoreCurrent()
+	c := local(t, time.Hour)
+	if got := post(t, c, server.url); got.Err != nil {
+		t.Fatal(got.Err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	c.connect = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		cancel()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	if got := c.Post(ctx, Request{URL: strings.Replace(server.url, "hook", "other", 1)}); !errors.Is(got.Err, context.Canceled) {
+		t.Errorf("error %v, want the stop", got.Err)
+	}
+	c.Close()
+	<-ended
 	goleak.VerifyNone(t, before)
 }

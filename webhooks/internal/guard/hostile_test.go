@@ -70,13 +70,13 @@ func TestHostileReceiversAreBounded(t *testing.T) {
 		status   int
 		err      string // "" for none
 	}{
-		"never answers":        {silent, hasty, 0, "timed out after 300 ms while waiting for the answer's headers"},
-		"drips headers":        {drip("HTTP/1.1 200 OK\r\n", "X-A: b\r\n"), hasty, 0, "timed out after 300 ms while waiting for the answer's headers"},
-		"drips a status line":  {drip("", "H"), hasty, 0, "timed out after 300 ms while waiting for the answer's headers"},
-		"drips a body":         {drip(headers, "x"), hasty, 200, "timed out after 300 ms while reading the answer's body"},
-		"drips chunks":         {drip(chunking, "1\r\nx\r\n"), hasty, 200, "timed out after 300 ms while reading the answer's body"},
-		"drips 1xx":            {drip("", "HTTP/1.1 103 Early Hints\r\n\r\n"), hasty, 0, "timed out after 300 ms while waiting for the answer's headers"},
-		"stops in the body":    {func(ctx context.Context, c *net.TCPConn) { answers(headers)(ctx, c); silent(ctx, c) }, hasty, 200, "timed out after 300 ms while reading the answer's body"},
+		"never answers":        {silent, hasty, 0, "timed out after 1 s while waiting for the answer's headers"},
+		"drips headers":        {drip("HTTP/1.1 200 OK\r\n", "X-A: b\r\n"), hasty, 0, "timed out after 1 s while waiting for the answer's headers"},
+		"drips a status line":  {drip("", "H"), hasty, 0, "timed out after 1 s while waiting for the answer's headers"},
+		"drips a body":         {drip(headers, "x"), hasty, 200, "timed out after 1 s while reading the answer's body"},
+		"drips chunks":         {drip(chunking, "1\r\nx\r\n"), hasty, 200, "timed out after 1 s while reading the answer's body"},
+		"drips 1xx":            {drip("", "HTTP/1.1 103 Early Hints\r\n\r\n"), hasty, 0, "timed out after 1 s while waiting for the answer's headers"},
+		"stops in the body":    {func(ctx context.Context, c *net.TCPConn) { answers(headers)(ctx, c); silent(ctx, c) }, hasty, 200, "timed out after 1 s while reading the answer's body"},
 		"endless body":         {flood("HTTP/1.1 200 OK\r\n\r\n", strings.Repeat("x", 8192)), patient, 200, ""},
 		"endless chunks":       {flood(chunking, "2000\r\n"+strings.Repeat("x", 8192)+"\r\n"), patient, 200, ""},
 		"endless chunk header": {flood(chunking, "1;"+strings.Repeat("x", 8192)), patient, 200, "the answer's body is not valid HTTP"},
@@ -140,24 +140,28 @@ func TestGzipBombStaysPacked(t *testing.T) {
 func TestReceiverThatReadsNothing(t *testing.T) {
 	t.Parallel()
 	server := receive(t, silent)
-	got := local(t, hasty).Post(t.Context(), Request{URL: server.url, Body: make([]byte, 32<<20)})
-	if got.Err == nil || got.Err.Error() != "timed out after 300 ms while sending the request" || !errors.Is(got.Err, context.DeadlineExceeded) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patient)
+	defer cancel()
+	got := local(t, hasty).Post(ctx, Request{URL: server.url, Body: make([]byte, 32<<20)})
+	if got.Err == nil || got.Err.Error() != "timed out after 1 s while sending the request" || !errors.Is(got.Err, context.DeadlineExceeded) {
 		t.Errorf("%v", got.Err)
 	}
 }
 
-// stuck is a Resolver that never answers.
-type stuck struct{}
+// stuck is a Resolver that never answers, and tells when it was given up.
+type stuck chan struct{}
 
-func (stuck) LookupNetIP(ctx context.Context, _, _ string) ([]netip.Addr, error) {
+func (s stuck) LookupNetIP(ctx context.Context, _, _ string) ([]netip.Addr, error) {
 	<-ctx.Done()
+	close(s)
 	return nil, ctx.Err()
 }
 
 func TestNameServersThatFail(t *testing.T) {
 	t.Parallel()
+	givenUp := make(stuck)
 	for want, resolver := range map[string]Resolver{
-		"timed out after 300 ms while looking up hook.example":    stuck{},
+		"timed out after 1 s while looking up hook.example":       givenUp,
 		"hook.example has no address: the name was not found":     zone{"hook.example": nil},
 		"looking up hook.example failed":                          failing{errors.New("server misbehaving on 10.0.0.2:53")},
 		"looking up hook.example: the name server did not answer": failing{&net.DNSError{IsTimeout: true, Server: "10.0.0.2:53"}},
@@ -166,6 +170,11 @@ func TestNameServersThatFail(t *testing.T) {
 		if got.Err == nil || !strings.HasPrefix(got.Err.Error(), want) || got.Blocked || strings.Contains(got.Err.Error(), "10.0.0.2") {
 			t.Errorf("error %v, want %s", got.Err, want)
 		}
+	}
+	select {
+	case <-givenUp:
+	case <-time.After(patient):
+		t.Error("the lookup outlives its attempt and the timeout")
 	}
 }
 

@@ -53,7 +53,7 @@ func TestTLS(t *testing.T) {
 		{"example.com", old, knownOld, "TLS: 127.0.0.1"},
 		{"example.com", plain, known, "does not speak TLS"},
 		{"example.com", closing, known, "the connection while agreeing on TLS with 127.0.0.1"},
-		{"example.com", quiet, known, "timed out after 300 ms while agreeing on TLS with 127.0.0.1"},
+		{"example.com", quiet, known, "timed out after 1 s while agreeing on TLS with 127.0.0.1"},
 	} {
 		cfg := Config{Allow: []string{"127.0.0.1"}, Resolver: home, RootCAs: test.roots, Timeout: patient}
 		if test.port == quiet {

@@ -22,8 +22,8 @@ func blocked(format string, args ...any) error {
 
 // target is a URL that passed CheckURL, taken apart.
 type target struct {
-	url  *url.URL
-	host string // in lower case, without brackets and port
+	url  *url.URL // its host is in lower case
+	host string   // without brackets and port
 }
 
 // CheckURL refuses what can be refused without a lookup, for the entry of an endpoint; Post does the same again. It
@@ -51,7 +51,8 @@ func (c *Client) check(raw string) (target, error) {
 	if err := c.checkParts(parsed, raw); err != nil {
 		return target{}, err
 	}
-	host := strings.ToLower(parsed.Hostname())
+	parsed.Host = strings.ToLower(parsed.Host)
+	host := parsed.Hostname()
 	if err := c.checkHost(host, strings.HasPrefix(parsed.Host, "[")); err != nil {
 		return target{}, err
 	}
