@@ -2,7 +2,6 @@ package postbus_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -302,6 +301,6 @@ func TestTwoApplicationsShareWebhooks(t *testing.T) {
 		t.Errorf("%d requests for %d events", got, n)
 	}
 	if a := balanced(t, bus); a.Fanout.Delivered != n {
-		t.Error(fmt.Sprintf("account %+v", a))
+		t.Errorf("account %+v", a)
 	}
 }

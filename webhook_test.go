@@ -165,9 +165,10 @@ func TestWebhookScopeAndOrder(t *testing.T) {
 		change(t, pool, bus, "b", map[string]any{"folder": "out", "i": i})
 		change(t, pool, bus, "c", map[string]any{"folder": "in", "i": i})
 	}
-	got := receiver.WaitFor(t, 60, within)
+	receiver.WaitFor(t, 60, within)
 	settle(t, pool)
-	if got = receiver.Messages(); len(got) != 60 {
+	got := receiver.Messages()
+	if len(got) != 60 {
 		t.Errorf("%d messages came, want the 60 inside", len(got))
 	}
 	next := map[string]int{}
