@@ -304,3 +304,44 @@ func TestTwoApplicationsShareWebhooks(t *testing.T) {
 		t.Errorf("account %+v", a)
 	}
 }
+
+// A result stands though its attempt cannot be put on record: nothing is sent for ever because of its log.
+func TestResultOutlivesItsLog(t *testing.T) {
+	t.Parallel()
+	pool := testdb.New(t)
+	receiver := postbustest.NewReceiver(t)
+	bus := startBus(t, pool, withWebhooks(postbus.Config{}))
+	made := endpointTo(t, bus, receiver, webhooks.EndpointSpec{})
+	if _, err := pool.Exec(t.Context(), `alter table postbus.webhook_attempts add constraint no_log check (n < 1)`); err != nil {
+		t.Fatal(err)
+	}
+	change(t, pool, bus, "n1", nil)
+	deliveries(t, bus, made.Endpoint.ID, webhooks.Delivered, 1)
+	settle(t, pool)
+	if n := len(receiver.Messages()); n != 1 {
+		t.Errorf("%d requests for one delivery", n)
+	}
+}
+
+// An endpoint that allows fewer requests than before comes down to them.
+func TestLoweredCapTakesHold(t *testing.T) {
+	t.Parallel()
+	pool := testdb.New(t)
+	receiver := postbustest.NewReceiver(t)
+	receiver.Answer(func(postbustest.Message) postbustest.Answer { return postbustest.Answer{Wait: 20 * time.Millisecond} })
+	bus := startBus(t, pool, withWebhooks(postbus.Config{}))
+	made := endpointTo(t, bus, receiver, webhooks.EndpointSpec{MaxInFlight: 8})
+	recordAll(t, pool, bus.Recorder(), 400, numbered("n"))
+	receiver.WaitFor(t, 100, within)
+	fewer := 2
+	if _, err := bus.Webhooks().Update(t.Context(), made.Endpoint.ID, webhooks.EndpointPatch{MaxInFlight: &fewer}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, within, pool, true, `select count(*) <= 2 from postbus.webhook_slots`)
+	receiver.Forget()
+	receiver.WaitFor(t, 60, within)
+	if most := receiver.MostInFlight(); most > fewer {
+		t.Errorf("%d requests were under way at a time, want %d", most, fewer)
+	}
+	settle(t, pool)
+}

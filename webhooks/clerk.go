@@ -84,11 +84,23 @@ func (c *clerk) serve(ctx context.Context, batch []request) {
 			r.reply <- response{err: err}
 			continue
 		}
-		if err := c.try(ctx, []request{r}); err != nil {
+		if err := c.alone(ctx, r); err != nil {
 			stuck[id] = err
 			r.reply <- response{err: err}
 		}
 	}
+}
+
+// alone makes one turn. Where the database refuses what is to be written of the answer, the result is written without it: a
+// delivery must not be sent for ever because its log cannot be kept.
+func (c *clerk) alone(ctx context.Context, r request) error {
+	err := c.try(ctx, []request{r})
+	if err == nil || !pg.IsRowFault(err) || r.turn.sent == nil {
+		return err
+	}
+	c.s.cfg.Log.ErrorContext(ctx, "an attempt could not be put on record; its result is", "delivery", r.turn.sent.ID, "error", err)
+	r.turn.bare = true
+	return c.try(ctx, []request{r})
 }
 
 // try answers the whole batch, or nobody and an error.

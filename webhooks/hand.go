@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"time"
 
 	"github.com/postbus/postbus/internal/dbsqlc/webhooksql"
 )
@@ -20,7 +21,7 @@ func (e *session) retake(ctx context.Context, of []int) (rest []int, err error) 
 	}
 	byToken := make(map[string]taken, len(rows))
 	for _, row := range rows {
-		byToken[row.Token] = taken{TakeDeliveriesRow: webhooksql.TakeDeliveriesRow(row)}
+		byToken[row.Token] = taken{TakeDeliveriesRow: webhooksql.TakeDeliveriesRow(row), received: time.Now()}
 	}
 	for _, i := range of {
 		t, ok := byToken[e.turns[i].args.Token]
@@ -69,7 +70,7 @@ func (e *session) deal(ctx context.Context, of, rest []int, rows []webhooksql.Ta
 	byToken := make(map[string]taken, len(rows))
 	sends := map[string]float64{}
 	for _, row := range rows {
-		byToken[row.Token] = taken{TakeDeliveriesRow: row}
+		byToken[row.Token] = taken{TakeDeliveriesRow: row, received: time.Now()}
 	}
 	for _, i := range of {
 		t, ok := byToken[e.turns[i].args.Token]

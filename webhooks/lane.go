@@ -103,7 +103,7 @@ func (l *sender) post(ctx context.Context, t turned) (guard.Response, error) {
 		}
 	}
 	body := payload(*t.next)
-	at := time.Now()
+	at := t.next.TakenAt.Add(time.Since(t.next.received)) // the database's time: hosts' clocks differ
 	header, err := headersOf(l.target.headers, l.target.keysAt(at), *t.next, at, body)
 	if err != nil {
 		return guard.Response{}, err

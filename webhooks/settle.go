@@ -50,7 +50,7 @@ func (e *session) settle(ctx context.Context) error {
 			o = o.at(true, row.Enabled, row.DisabledReason)
 		}
 		addResult(&d, t, o)
-		if o.sent {
+		if o.sent && !t.bare {
 			addAttempt(&a, t, o)
 		}
 		v := verdicts[id]

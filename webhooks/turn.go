@@ -14,6 +14,8 @@ import (
 // taken is a delivery in a lane's hand.
 type taken struct {
 	webhooksql.TakeDeliveriesRow
+	// received is when it came from the database, by this process's clock.
+	received time.Time
 	// delay is how long to wait before sending it, where the endpoint has a rate.
 	delay time.Duration
 }
@@ -25,6 +27,8 @@ type turn struct {
 	sent   *taken
 	result *outcome
 	answer *reply // what the receiver answered, where result says that there is something to put on record
+	// bare leaves the attempt off the record: it could not be written, and the result matters more.
+	bare bool
 	// last says that the lane ends with this turn: its slot goes on under a new job if there is more to do.
 	last bool
 }
@@ -130,6 +134,8 @@ func (e *session) hand(ctx context.Context) error {
 			if err := e.abandon(ctx, row, slot, t.sent == nil); err != nil {
 				return err
 			}
+			closers = append(closers, i)
+		case slot.Slot > row.MaxInFlight: // the endpoint allows fewer by now
 			closers = append(closers, i)
 		case t.sent == nil && slot.DeliveryID != 0:
 			retakers = append(retakers, i)

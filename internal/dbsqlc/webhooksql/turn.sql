@@ -157,7 +157,7 @@ select
     coalesce(d.line, '')::text as line,
     (d.expires_at <= statement_timestamp())::boolean as expired,
     (e.id is null)::boolean as pruned, coalesce(e.data::text, '')::text as data, coalesce(e.trace, '')::text as trace,
-    t.place
+    t.place, statement_timestamp()::timestamptz as taken_at
 from taken as t
 join postbus.webhook_deliveries as d on d.id = t.delivery_id
 left join postbus.events as e on e.id = d.event_id
@@ -178,7 +178,7 @@ select
     coalesce(d.line, '')::text as line,
     (d.expires_at <= statement_timestamp())::boolean as expired,
     (e.id is null)::boolean as pruned, coalesce(e.data::text, '')::text as data, coalesce(e.trace, '')::text as trace,
-    0::bigint as place
+    0::bigint as place, statement_timestamp()::timestamptz as taken_at
 from retaken as t
 join postbus.webhook_deliveries as d on d.id = t.delivery_id and d.state = 'pending'
 left join postbus.events as e on e.id = d.event_id;

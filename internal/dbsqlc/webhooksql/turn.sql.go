@@ -470,7 +470,7 @@ select
     coalesce(d.line, '')::text as line,
     (d.expires_at <= statement_timestamp())::boolean as expired,
     (e.id is null)::boolean as pruned, coalesce(e.data::text, '')::text as data, coalesce(e.trace, '')::text as trace,
-    0::bigint as place
+    0::bigint as place, statement_timestamp()::timestamptz as taken_at
 from retaken as t
 join postbus.webhook_deliveries as d on d.id = t.delivery_id and d.state = 'pending'
 left join postbus.events as e on e.id = d.event_id
@@ -498,6 +498,7 @@ type RetakeDeliveriesRow struct {
 	Data       string
 	Trace      string
 	Place      int64
+	TakenAt    time.Time
 }
 
 // A delivery whose slot's lease ran out is taken again by the same slot: whoever sent it is dead or too late.
@@ -527,6 +528,7 @@ func (q *Queries) RetakeDeliveries(ctx context.Context, arg RetakeDeliveriesPara
 			&i.Data,
 			&i.Trace,
 			&i.Place,
+			&i.TakenAt,
 		); err != nil {
 			return nil, err
 		}
@@ -661,7 +663,7 @@ select
     coalesce(d.line, '')::text as line,
     (d.expires_at <= statement_timestamp())::boolean as expired,
     (e.id is null)::boolean as pruned, coalesce(e.data::text, '')::text as data, coalesce(e.trace, '')::text as trace,
-    t.place
+    t.place, statement_timestamp()::timestamptz as taken_at
 from taken as t
 join postbus.webhook_deliveries as d on d.id = t.delivery_id
 left join postbus.events as e on e.id = d.event_id
@@ -692,6 +694,7 @@ type TakeDeliveriesRow struct {
 	Data       string
 	Trace      string
 	Place      int64
+	TakenAt    time.Time
 }
 
 // Takes the next due delivery of its endpoint for each slot, as far as there are any, and leases the slots.
@@ -726,6 +729,7 @@ func (q *Queries) TakeDeliveries(ctx context.Context, arg TakeDeliveriesParams) 
 			&i.Data,
 			&i.Trace,
 			&i.Place,
+			&i.TakenAt,
 		); err != nil {
 			return nil, err
 		}
