@@ -67,7 +67,7 @@ func TestReplayToANewEndpoint(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o.recordAs(internalType, "internal", `{}`)
+	o.recordAs(internalType, "internal", `{"n":0}`)
 	waiting := o.record("s0", `{"n":0}`) // its fan-out has not run: it will reach the endpoint by itself
 	id := o.endpoint(ordered, func(s *EndpointSpec) { s.Scope.Data = map[string][]any{"n": {0, 2}} }).ID
 	r := o.replay(id)

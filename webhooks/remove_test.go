@@ -1,8 +1,16 @@
 package webhooks
 
 import (
+	"context"
 	"errors"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/postbus/postbus/internal/wait"
+	"github.com/postbus/postbus/pg"
 )
 
 // Deleting an endpoint and its effect on what is pending is one transaction. History stays.
@@ -41,7 +49,41 @@ func TestDeletingAnEndpoint(t *testing.T) {
 	}
 }
 
-// A fan-out and a deletion at the same time: whoever comes first, no pending delivery is left at an endpoint that is gone.
+// A deletion waits for a fan-out that is under way, and discards what that made: no pending delivery is left behind.
+func TestDeletingBesideAFanOut(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	id := o.endpoint().ID
+	event := o.record("a", `{}`)
+	var deletion sync.WaitGroup
+	err := pg.InTx(t.Context(), o.pool, func(ctx context.Context, tx pgx.Tx) error {
+		if err := o.fanOutTo(ctx, tx, event, []string{id}); err != nil {
+			return err
+		}
+		deletion.Go(func() {
+			if err := o.Delete(t.Context(), id); err != nil {
+				t.Error(err)
+			}
+		})
+		wait.Eventually(t, 10*time.Second, func() (bool, string) {
+			n := o.count(`select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
+			return n == 1, "the deletion does not wait"
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	deletion.Wait()
+	if n := o.count(`select count(*) from postbus.webhook_deliveries where state = 'discarded'`); n != 1 {
+		t.Errorf("%d deliveries are discarded, want 1", n)
+	}
+	if a := o.account(); a.Unaccounted != 0 || a.Matched != 1 {
+		t.Errorf("%+v", a)
+	}
+}
+
+// Fan-outs and deletions at the same time, in any order.
 func TestDeletingBesideFanOuts(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
