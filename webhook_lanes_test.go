@@ -345,3 +345,27 @@ func TestLoweredCapTakesHold(t *testing.T) {
 	}
 	settle(t, pool)
 }
+
+// Exposure is looked at again when the fan-out runs: a type that became internal meanwhile does not leave.
+func TestTypeThatBecameInternalDoesNotLeave(t *testing.T) {
+	t.Parallel()
+	pool := testdb.New(t)
+	receiver := postbustest.NewReceiver(t)
+	bus := startBus(t, pool, withWebhooks(postbus.Config{}))
+	endpointTo(t, bus, receiver, webhooks.EndpointSpec{Types: []string{"*"}})
+	if err := bus.Inspector().Pause(t.Context(), webhooks.FanoutQueue); err != nil {
+		t.Fatal(err)
+	}
+	change(t, pool, bus, "n1", nil)
+	eventually(t, within, pool, 0, unfannedSQL)
+	if _, err := pool.Exec(t.Context(), `update postbus.event_types set exposure = 'internal' where name = $1`, noteChanged.Name); err != nil {
+		t.Fatal(err)
+	}
+	if err := bus.Inspector().Resume(t.Context(), webhooks.FanoutQueue); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, pool)
+	if a := balanced(t, bus); len(receiver.Messages()) != 0 || a.FannedOut != 1 || a.Matched != 0 {
+		t.Errorf("%d requests, account %+v", len(receiver.Messages()), a)
+	}
+}
