@@ -20,7 +20,8 @@ func (s *Service) act(ctx context.Context, endpointID string, do deed) error {
 	})
 }
 
-// actAlone is act for what changes the endpoint itself: fan-outs wait, too, and go by the change.
+// actAlone is act for what fan-outs must not pass by: they wait, too, and go by the change. It waits for a moment without a
+// fan-out to the endpoint, under a constant stream of them for seconds.
 func (s *Service) actAlone(ctx context.Context, endpointID string, do deed) error {
 	return s.actUnder(ctx, endpointID, do, func(ctx context.Context, tx pgx.Tx) (webhooksql.PostbusWebhookEndpoint, error) {
 		return queries(tx).LockEndpointAlone(ctx, webhooksql.LockEndpointAloneParams{ID: endpointID})

@@ -34,8 +34,12 @@ func (s *Service) Update(ctx context.Context, endpointID string, patch EndpointP
 	if err := patch.check(); err != nil {
 		return Endpoint{}, err
 	}
+	act := s.act
+	if patch.Ordered != nil || patch.Enabled != nil && !*patch.Enabled { // what a fan-out makes meanwhile must not be missed
+		act = s.actAlone
+	}
 	var endpoint Endpoint
-	err := s.actAlone(ctx, endpointID, func(ctx context.Context, tx pgx.Tx, row webhooksql.PostbusWebhookEndpoint) error {
+	err := act(ctx, endpointID, func(ctx context.Context, tx pgx.Tx, row webhooksql.PostbusWebhookEndpoint) error {
 		if err := s.apply(ctx, tx, row, patch); err != nil {
 			return err
 		}

@@ -33,7 +33,7 @@ from postbus.webhook_endpoints
 where id = @id
 for no key update;
 
--- Acts that change the endpoint itself: fan-outs wait, too.
+-- Acts that fan-outs must not pass by: they wait, too.
 -- name: LockEndpointAlone :one
 select
     id, owner_id, url, description, types, scope, headers_key, headers, max_in_flight, rate_per_second, ordered, version,

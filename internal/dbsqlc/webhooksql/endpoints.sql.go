@@ -501,7 +501,7 @@ type LockEndpointAloneParams struct {
 	ID string
 }
 
-// Acts that change the endpoint itself: fan-outs wait, too.
+// Acts that fan-outs must not pass by: they wait, too.
 func (q *Queries) LockEndpointAlone(ctx context.Context, arg LockEndpointAloneParams) (PostbusWebhookEndpoint, error) {
 	row := q.db.QueryRow(ctx, lockEndpointAlone, arg.ID)
 	var i PostbusWebhookEndpoint
