@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/postbus/postbus"
 	"github.com/postbus/postbus/examples/notebook/indexing"
 	"github.com/postbus/postbus/examples/notebook/note"
+	"github.com/postbus/postbus/examples/notebook/publishing"
 	"github.com/postbus/postbus/examples/notebook/search"
 	"github.com/postbus/postbus/internal/devpg"
 	"github.com/postbus/postbus/jobs"
@@ -40,14 +42,19 @@ type app struct {
 	notes     *note.Store
 	search    *search.Client
 	bus       *postbus.Bus
+	out       io.Writer
+	files     publishing.Files
+	key       string
+	publisher *publishing.Publisher
+	ours      bool // whether this process looks after the receiver
 	reconcile jobs.JobID
 	ends      []func()
 }
 
 // openApp brings everything up, from the database to the bus. Close it, also after an error.
-func openApp(ctx context.Context, o demoOptions, log *slog.Logger) (*app, error) {
-	a := &app{opts: o, log: log}
-	for _, step := range []func(context.Context) error{a.openDatabase, a.openSearch, a.openBus} {
+func openApp(ctx context.Context, o demoOptions, out io.Writer, log *slog.Logger) (*app, error) {
+	a := &app{opts: o, out: out, log: log}
+	for _, step := range []func(context.Context) error{a.openDatabase, a.openSearch, a.openKey, a.makeBus, a.openReceiver, a.startBus} {
 		if err := step(ctx); err != nil {
 			a.close()
 			return nil, err
@@ -151,12 +158,19 @@ func (a *app) openIndex(ctx context.Context, url string) (*search.Index, error) 
 	return search.Open(filepath.Join(a.opts.data, "index", id), a.log)
 }
 
-// openBus starts the bus and has it index what the search service lacks.
-func (a *app) openBus(ctx context.Context) (err error) {
+// makeBus declares everything. Nothing runs yet, so that the endpoint is there before the first event is looked at.
+func (a *app) makeBus(ctx context.Context) (err error) {
 	config := (&indexing.Indexer{Notes: a.notes, Search: a.search}).Config(a.log)
+	publishing.Declare(&config, a.key)
 	if a.bus, err = postbus.New(a.pool, config); err != nil {
 		return err
 	}
+	a.publisher = &publishing.Publisher{Pool: a.pool, Notes: a.notes, Bus: a.bus, Owner: owner}
+	return a.bus.Migrate(ctx)
+}
+
+// startBus starts the bus and has it index what the search service lacks, and deliver what the receiver lacks.
+func (a *app) startBus(ctx context.Context) (err error) {
 	if err := a.bus.Start(ctx); err != nil {
 		return err
 	}
@@ -167,6 +181,11 @@ func (a *app) openBus(ctx context.Context) (err error) {
 			a.log.Error("stop the bus", "error", err)
 		}
 	})
+	if a.ours {
+		if err := a.publisher.CatchUp(ctx); err != nil {
+			return err
+		}
+	}
 	a.reconcile, err = a.bus.Jobs().Enqueue(ctx, indexing.Reconcile, struct{}{}, jobs.EnqueueOpts{})
 	return err
 }
@@ -177,5 +196,5 @@ func (a *app) joinFlags() string {
 	if a.private != nil {
 		database = "--database-url '" + a.private.URL() + "'"
 	}
-	return database + " --search-url " + a.search.URL()
+	return database + " --search-url " + a.search.URL() + " --data '" + a.opts.data + "'"
 }

@@ -18,6 +18,7 @@ const skipsShown = 20
 
 // demo is notebook demo.
 func demo(ctx context.Context, o demoOptions, out io.Writer, log *slog.Logger) error {
+	out = &oneAtATime{out: out} // the receiver's lines come in between
 	if o.once {
 		return once(ctx, o, out, log)
 	}
@@ -26,7 +27,7 @@ func demo(ctx context.Context, o demoOptions, out io.Writer, log *slog.Logger) e
 		return err
 	}
 	defer ln.Close() // the server has closed it already, unless it never began
-	a, err := openApp(ctx, o, log)
+	a, err := openApp(ctx, o, out, log)
 	if err != nil {
 		return err
 	}
@@ -36,7 +37,7 @@ func demo(ctx context.Context, o demoOptions, out io.Writer, log *slog.Logger) e
 	defer watch.Stop()
 
 	site := &web.Server{
-		Notes: a.notes, Search: a.search, Console: watch, Owner: owner, Log: log, Stopping: ctx,
+		Notes: a.notes, Search: a.search, Console: watch, Owner: owner, Log: log, Stopping: ctx, Publisher: a.publisher,
 		Receipts: indexing.Receipts{Wait: o.receiptWait, Bus: a.bus, Search: a.search},
 	}
 	pages, err := site.Handler()
@@ -79,7 +80,7 @@ func (a *app) importFolder(ctx context.Context, out io.Writer) error {
 	if a.opts.importDir == "" {
 		return nil
 	}
-	report, err := importer.Importer{Notes: a.notes, Owner: owner}.Folder(ctx, a.opts.importDir)
+	report, err := importer.Importer{Notes: a.notes, Owner: owner, Publish: a.opts.publish}.Folder(ctx, a.opts.importDir)
 	for i, skip := range report.Skipped {
 		if i == skipsShown {
 			fmt.Fprintf(out, "skipped   … and %d more\n", len(report.Skipped)-skipsShown)

@@ -12,13 +12,17 @@ import (
 	"syscall"
 )
 
-const usage = `notebook: notes in Postgres, searchable within milliseconds of their commit
+const usage = `notebook: notes in Postgres, searchable within milliseconds of their commit, published by webhooks
 
-  notebook demo [--once] [--import DIR] [--listen ADDR] [--data DIR] [--database-url URL] [--search-url URL] [--timeout D]
-                [--receipt-wait D] [--verbose]
+Try "notebook demo": write a note, publish it, and see the webhook arrive at the receiver, a process beside it. Kill that
+process, edit the note, and see the delivery fail, be tried again and arrive.
+
+  notebook demo [--once] [--import DIR] [--publish=false] [--listen ADDR] [--data DIR] [--database-url URL] [--search-url URL]
+                [--receiver-url URL] [--timeout D] [--receipt-wait D] [--verbose]
   notebook search --listen ADDR --data DIR [--verbose]
+  notebook receive --listen ADDR (--secret-file FILE | --secret whsec_…) [--data DIR] [--quiet] [--verbose]
 
-Run "notebook demo -h" or "notebook search -h" for what the flags mean.
+Run "notebook demo -h", "notebook search -h" or "notebook receive -h" for what the flags mean.
 `
 
 func main() {
@@ -51,7 +55,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 func dispatch(ctx context.Context, args []string, out, errs io.Writer) error {
 	if len(args) == 0 {
 		fmt.Fprint(errs, usage)
-		return usageError{errors.New("say what to do: demo or search")}
+		return usageError{errors.New("say what to do: demo, search or receive")}
 	}
 	switch command := args[0]; command {
 	case "demo":
@@ -66,11 +70,17 @@ func dispatch(ctx context.Context, args []string, out, errs io.Writer) error {
 			return err
 		}
 		return serveSearch(ctx, opts, out, newLog(errs, opts.verbose))
+	case "receive":
+		opts, err := parseReceive(args[1:], errs)
+		if err != nil {
+			return err
+		}
+		return receive(ctx, opts, out, newLog(errs, opts.verbose))
 	case "help", "-h", "--help":
 		fmt.Fprint(out, usage)
 		return nil
 	default:
-		return usageError{fmt.Errorf("there is no command %q: use demo or search", command)}
+		return usageError{fmt.Errorf("there is no command %q: use demo, search or receive", command)}
 	}
 }
 

@@ -45,11 +45,13 @@ func TestASecondRunEmitsNothing(t *testing.T) {
 	contains(t, first, "bad.md\": invalid note: the body has a NUL at byte 3")
 	contains(t, first, "notes 60, events 60, jobs 60, coalesced 0, discarded 0")
 	contains(t, first, "60 of 60 notes, 60 of them by words")
+	contains(t, first, "60 published, 60 events, 60 delivered, 60 verified by the receiver, 0 missing, 0 not ours, 0 repeated, 60 new")
 
 	second := runOnce(t, 0, args...)
 	contains(t, second, "0 created, 0 changed, 60 unchanged, 1 skipped")
 	contains(t, second, "notes 60, events 0, jobs 0, coalesced 0, discarded 0")
 	contains(t, second, "60 of 60 notes, 60 of them by words")
+	contains(t, second, "60 published, 60 events, 60 delivered, 60 verified by the receiver, 0 missing, 0 not ours, 0 repeated, 0 new")
 
 	if err := os.RemoveAll(filepath.Join(data, "index")); err != nil {
 		t.Fatal(err)
@@ -63,7 +65,7 @@ func TestASecondRunEmitsNothing(t *testing.T) {
 func TestOnceFailsWhenNotesCannotBeFound(t *testing.T) {
 	t.Parallel()
 	output := runOnce(t, 1, "--import", markdownFolder(t, 3), "--database-url", testdb.EmptyURL(t),
-		"--search-url", "http://127.0.0.1:1", "--timeout", "3s")
+		"--search-url", "http://127.0.0.1:1", "--data", t.TempDir(), "--timeout", "3s")
 	contains(t, output, "is the search service up?")
 }
 
@@ -78,6 +80,7 @@ func TestOnceLooksForEveryNote(t *testing.T) {
 		fmt.Fprint(w, "{}")
 	}))
 	defer forgetful.Close()
-	output := runOnce(t, 1, "--import", markdownFolder(t, 3), "--database-url", testdb.EmptyURL(t), "--search-url", forgetful.URL)
+	output := runOnce(t, 1, "--import", markdownFolder(t, 3), "--database-url", testdb.EmptyURL(t),
+		"--search-url", forgetful.URL, "--data", t.TempDir())
 	contains(t, output, "3 of 3 notes cannot be found")
 }

@@ -23,6 +23,8 @@ type demoOptions struct {
 	searchURL     string
 	timeout       time.Duration
 	receiptWait   time.Duration
+	publish       bool
+	receiverURL   string
 }
 
 // searchOptions are the flags of notebook search.
@@ -31,16 +33,26 @@ type searchOptions struct {
 	verbose      bool
 }
 
+// receiveOptions are the flags of notebook receive.
+type receiveOptions struct {
+	listen, data       string
+	secretFile, secret string
+	quiet, withParent  bool
+	verbose            bool
+}
+
 func parseDemo(args []string, errs io.Writer) (demoOptions, error) {
 	var o demoOptions
 	fs := newFlags("demo", errs)
-	fs.BoolVar(&o.once, "once", false, "import, wait until every note is indexed, find each, print the counts and end")
+	fs.BoolVar(&o.once, "once", false, "import, wait until every note is indexed and every webhook delivered, check each, print the counts and end")
 	fs.StringVar(&o.importDir, "import", "", "a folder of Markdown files to bring in as notes")
+	fs.BoolVar(&o.publish, "publish", true, "publish the notes that --import makes; --publish=false keeps them private")
 	fs.StringVar(&o.listen, "listen", "127.0.0.1:8080", "where the pages are; port 0 takes a free one")
-	fs.StringVar(&o.data, "data", "", "where the private Postgres and the search index are kept (default "+defaultData()+")")
+	fs.StringVar(&o.data, "data", "", "where the private Postgres, the search index and the webhooks' key and secret are kept (default "+defaultData()+")")
 	fs.StringVar(&o.databaseURL, "database-url", "", "an existing database, in place of the private Postgres")
 	fs.StringVar(&o.searchURL, "search-url", "", "a search service that runs already, in place of one in this process")
-	fs.DurationVar(&o.timeout, "timeout", 5*time.Minute, "with --once: how long to wait for the index")
+	fs.StringVar(&o.receiverURL, "receiver-url", "", "a receiver of webhooks that runs already, in place of one as a child process")
+	fs.DurationVar(&o.timeout, "timeout", 5*time.Minute, "with --once: how long to wait for the index and the webhooks")
 	fs.DurationVar(&o.receiptWait, "receipt-wait", 2*time.Second, "how long a write waits to hear that it is indexed")
 	fs.BoolVar(&o.verbose, "verbose", false, "log what the bus does")
 	if err := parse(fs, args); err != nil {
@@ -48,6 +60,9 @@ func parseDemo(args []string, errs io.Writer) (demoOptions, error) {
 	}
 	if o.data == "" {
 		o.data = defaultData()
+	}
+	if abs, err := filepath.Abs(o.data); err == nil { // others are told of it
+		o.data = abs
 	}
 	return o, o.check()
 }
@@ -59,6 +74,11 @@ func (o demoOptions) check() error {
 	if o.searchURL != "" {
 		if _, err := search.NewClient(o.searchURL); err != nil {
 			return usageError{fmt.Errorf("--search-url: %w", err)}
+		}
+	}
+	if o.receiverURL != "" {
+		if _, err := search.NewClient(o.receiverURL); err != nil {
+			return usageError{fmt.Errorf("--receiver-url: %w", err)}
 		}
 	}
 	if o.importDir != "" {
@@ -78,6 +98,28 @@ func parseSearch(args []string, errs io.Writer) (searchOptions, error) {
 	}
 	if o.listen == "" || o.data == "" {
 		return o, usageError{errors.New("search needs --listen ADDR and --data DIR")}
+	}
+	return o, nil
+}
+
+func parseReceive(args []string, errs io.Writer) (receiveOptions, error) {
+	var o receiveOptions
+	fs := newFlags("receive", errs)
+	fs.StringVar(&o.listen, "listen", "", "where to take webhooks, such as 127.0.0.1:8090 (needed); GET /received says what came")
+	fs.StringVar(&o.secretFile, "secret-file", "", "a file with the endpoint's secret that nobody else may read")
+	fs.StringVar(&o.secret, "secret", "", "the secret itself, \"whsec_…\"; others see it in the list of processes")
+	fs.StringVar(&o.data, "data", "", "the folder of "+receivedFile+", what was received (default "+filepath.Join(defaultData(), "receiver")+")")
+	fs.BoolVar(&o.quiet, "quiet", false, "no line for what was received, only for what was refused")
+	fs.BoolVar(&o.withParent, "with-parent", false, "end when the standard input ends")
+	fs.BoolVar(&o.verbose, "verbose", false, "log more")
+	if err := parse(fs, args); err != nil {
+		return o, err
+	}
+	if o.listen == "" || (o.secretFile == "") == (o.secret == "") {
+		return o, usageError{errors.New("receive needs --listen ADDR and one of --secret-file FILE and --secret whsec_…")}
+	}
+	if o.data == "" {
+		o.data = filepath.Join(defaultData(), "receiver")
 	}
 	return o, nil
 }

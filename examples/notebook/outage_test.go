@@ -18,7 +18,7 @@ func TestSearchDownAndUp(t *testing.T) {
 	t.Parallel()
 	database, data := testdb.EmptyURL(t), t.TempDir()
 	service, searchURL := searchService(t, "127.0.0.1:0", data)
-	_, base := demoPages(t, "--database-url", database, "--search-url", searchURL, "--receipt-wait", "4s")
+	_, base := demoPages(t, "--database-url", database, "--search-url", searchURL, "--data", data, "--receipt-wait", "4s")
 	edited, deleted := write(t, base, "Edited", "before barley"), write(t, base, "Deleted", "before barley")
 	wait.Eventually(t, patience, func() (bool, string) {
 		ids := found(t, base, "barley")
@@ -58,7 +58,7 @@ func TestSearchDownAndUp(t *testing.T) {
 		eventuallyFound(t, base, fmt.Sprint("rye ", i), answers[i].Note.ID)
 	}
 	var out, errs bytes.Buffer
-	if code := run(t.Context(), []string{"demo", "--once", "--database-url", database, "--search-url", searchURL}, &out, &errs); code != 0 {
+	if code := run(t.Context(), []string{"demo", "--once", "--database-url", database, "--search-url", searchURL, "--data", data}, &out, &errs); code != 0 {
 		t.Errorf("exit %d: %s%s", code, out.String(), errs.String())
 	}
 	if !strings.Contains(out.String(), "notes 7, events 0, jobs 0, coalesced 0, discarded 0") {

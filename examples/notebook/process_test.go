@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		main()
 	}
+	_ = os.Setenv(asCommand, "1") // of the processes that are started from here on, receivers among them
 	testdb.Run(m, func(context.Context, *pgxpool.Pool) error { return nil })
 }
 
@@ -43,7 +44,6 @@ type process struct {
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
 	p := &process{cmd: exec.Command(os.Args[0], args...)}
-	p.cmd.Env = append(os.Environ(), asCommand+"=1")
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

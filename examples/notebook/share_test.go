@@ -19,10 +19,10 @@ import (
 func TestTwoProcessesShareTheWork(t *testing.T) {
 	t.Parallel()
 	const notes = 120
-	database, folder := testdb.EmptyURL(t), markdownFolder(t, notes)
+	database, folder, data := testdb.EmptyURL(t), markdownFolder(t, notes), t.TempDir()
 	_, searchURL := searchService(t, "127.0.0.1:0", t.TempDir())
-	demoPages(t, "--database-url", database, "--search-url", searchURL)
-	demoPages(t, "--database-url", database, "--search-url", searchURL, "--import", folder)
+	demoPages(t, "--database-url", database, "--search-url", searchURL, "--data", data)
+	demoPages(t, "--database-url", database, "--search-url", searchURL, "--data", data, "--import", folder)
 
 	inspector := inspect(t, database)
 	wait.Eventually(t, patience, func() (bool, string) {

@@ -32,6 +32,8 @@ func (r Report) String() string {
 type Importer struct {
 	Notes *note.Store
 	Owner string
+	// Publish makes new notes public. Notes that are there already stay what they are.
+	Publish bool
 }
 
 // Folder imports every Markdown file (.md, .markdown) of the folder and the folders in it. Folders named .git are
@@ -116,7 +118,7 @@ func (im Importer) one(ctx context.Context, path string) (note.Outcome, error) {
 	if err != nil {
 		return "", err
 	}
-	outcome, err := im.Notes.Import(ctx, im.Owner, filepath.ToSlash(path), draft)
+	outcome, err := im.Notes.Import(ctx, im.Owner, filepath.ToSlash(path), draft, im.Publish)
 	if errors.Is(err, note.ErrInvalid) {
 		return "", skipError{err.Error()}
 	}

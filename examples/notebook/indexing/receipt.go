@@ -40,13 +40,15 @@ func (r Receipts) Await(ctx context.Context, owner, id string, version int64) Re
 	ctx, cancel := context.WithTimeout(ctx, r.Wait)
 	defer cancel()
 	deadline, _ := ctx.Deadline()
-	event, err := r.Bus.Events().LatestFor(ctx, owner, id)
-	if errors.Is(err, events.ErrNotFound) { // an edit that changed nothing, long after the note's last event was pruned
+	// Of the notes' events, not of those that tell of publications.
+	page, err := r.Bus.Events().List(ctx, events.Filter{Types: []string{Changed}, OwnerID: owner, Subject: id, Limit: 1})
+	if err == nil && len(page.Events) == 0 { // an edit that changed nothing, long after the note's last event was pruned
 		return Receipt{Indexed: r.has(ctx, id, version)}
 	}
 	if err != nil {
 		return Receipt{}
 	}
+	event := page.Events[0]
 	receipt := Receipt{EventID: event.ID}
 	fanout, _, err := r.Bus.Events().AwaitFanout(ctx, event.ID, time.Until(deadline))
 	if receipt.JobID = fanout[Index]; err != nil || receipt.JobID == "" {

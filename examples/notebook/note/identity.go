@@ -17,31 +17,54 @@ func (s *Store) Identity(ctx context.Context) (string, error) {
 	return row.ID, nil
 }
 
+// The services of which a database has one, whoever runs it.
+const (
+	searchService   = "search"
+	receiverService = "receiver"
+)
+
 // OwnSearch claims the one search service of this database, at url, until release is called or the process ends: two
 // indexes that are fed from one queue would each lack what the other got. Where another process has claimed it, owned is
 // false and the answer is that one's address.
 func (s *Store) OwnSearch(ctx context.Context, url string) (owned bool, other string, release func(), err error) {
-	conn, err := s.pool.Acquire(ctx)
+	owned, release, err = s.own(ctx, searchService)
 	if err != nil {
-		return false, "", nil, fmt.Errorf("claim the search service: %w", err)
-	}
-	q := notesql.New(conn)
-	if owned, err = q.TryOwnSearch(ctx); err == nil && owned {
-		err = q.SetSearchURL(ctx, notesql.SetSearchURLParams{SearchUrl: url})
-	}
-	if err != nil {
-		conn.Release()
-		return false, "", nil, fmt.Errorf("claim the search service: %w", err)
+		return false, "", nil, err
 	}
 	if !owned {
-		defer conn.Release()
-		row, err := q.Identity(ctx)
+		row, err := s.q().Identity(ctx)
 		return false, row.SearchUrl, nil, err
 	}
-	return true, "", func() {
+	if err := s.q().SetSearchURL(ctx, notesql.SetSearchURLParams{SearchUrl: url}); err != nil {
+		release()
+		return false, "", nil, fmt.Errorf("claim the search service: %w", err)
+	}
+	return true, "", release, nil
+}
+
+// OwnReceiver claims the one receiver of this database's webhooks, until release is called or the process ends.
+func (s *Store) OwnReceiver(ctx context.Context) (owned bool, release func(), err error) {
+	return s.own(ctx, receiverService)
+}
+
+// own claims a service. The claim goes with its connection.
+func (s *Store) own(ctx context.Context, service string) (owned bool, release func(), err error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return false, nil, fmt.Errorf("claim the %s service: %w", service, err)
+	}
+	q := notesql.New(conn)
+	if owned, err = q.TryOwn(ctx, notesql.TryOwnParams{Service: service}); err != nil || !owned {
+		conn.Release()
+		if err != nil {
+			err = fmt.Errorf("claim the %s service: %w", service, err)
+		}
+		return false, nil, err
+	}
+	return true, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		if err := q.DisownSearch(ctx); err != nil {
+		if err := q.Disown(ctx, notesql.DisownParams{Service: service}); err != nil {
 			_ = conn.Conn().Close(ctx) // the lock goes with the connection
 		}
 		conn.Release()

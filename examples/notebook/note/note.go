@@ -8,8 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// Table is the table of the notes.
-const Table = "notebook.notes"
+// The tables: the notes, and what of them is public.
+const (
+	Table             = "notebook.notes"
+	PublicationsTable = "notebook.publications"
+)
 
 // Limits of a note.
 const (
@@ -34,6 +37,8 @@ type Note struct {
 	Body      string    `json:"body"` // in a list only its first 300 characters
 	Version   int64     `json:"version"`
 	UpdatedAt time.Time `json:"updated_at"`
+	// PublishedAt is when it was published; nil for a note that is not.
+	PublishedAt *time.Time `json:"published_at,omitempty"`
 }
 
 // File answers the file it was imported from, or "".

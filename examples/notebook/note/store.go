@@ -3,7 +3,6 @@ package note
 import (
 	"context"
 	"crypto/sha256"
-	_ "embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -12,36 +11,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/postbus/postbus/examples/notebook/note/notesql"
-	"github.com/postbus/postbus/pg"
 )
-
-//go:embed migrations/001_notes.up.sql
-var migration string
 
 // Store keeps the notes.
 type Store struct{ pool *pgxpool.Pool }
 
 // NewStore keeps notes through a pool. The tables must be there: see Migrate.
 func NewStore(pool *pgxpool.Pool) *Store { return &Store{pool: pool} }
-
-// Migrate makes the table where it is not there yet. Many may call it at once.
-func (s *Store) Migrate(ctx context.Context) error {
-	err := pg.InTx(ctx, s.pool, func(ctx context.Context, tx pgx.Tx) error {
-		q := notesql.New(tx)
-		if err := q.LockMigration(ctx); err != nil {
-			return err
-		}
-		if done, err := q.Migrated(ctx); done || err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, migration)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("make the table %s: %w", Table, err)
-	}
-	return nil
-}
 
 // Create writes a new note.
 func (s *Store) Create(ctx context.Context, owner string, d Draft) (Note, error) {
@@ -101,8 +77,9 @@ const (
 )
 
 // Import keeps a file as a note: one file, one note, one transaction. A file that holds what it held when it was imported
-// last changes nothing, even where the note was edited since.
-func (s *Store) Import(ctx context.Context, owner, path string, d Draft) (Outcome, error) {
+// last changes nothing, even where the note was edited since. A new note is published where publish says so; a changed one
+// stays what it was.
+func (s *Store) Import(ctx context.Context, owner, path string, d Draft, publish bool) (Outcome, error) {
 	d, err := d.Clean()
 	if err != nil {
 		return "", err
@@ -110,6 +87,7 @@ func (s *Store) Import(ctx context.Context, owner, path string, d Draft) (Outcom
 	sum := sha256.Sum256([]byte(d.Title + "\x00" + d.Body))
 	row, err := s.q().ImportNote(ctx, notesql.ImportNoteParams{
 		OwnerID: owner, Path: path, FileSum: hex.EncodeToString(sum[:]), Title: d.Title, Body: d.Body,
+		Publish: publish,
 	})
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):

@@ -80,7 +80,7 @@ func TestImportLeavesAnEditAlone(t *testing.T) {
 	s := note.NewStore(testdb.New(t))
 	imports := func(body string, want note.Outcome) {
 		t.Helper()
-		if got, err := s.Import(t.Context(), "me", "/a.md", note.Draft{Title: "A", Body: body}); err != nil || got != want {
+		if got, err := s.Import(t.Context(), "me", "/a.md", note.Draft{Title: "A", Body: body}, false); err != nil || got != want {
 			t.Errorf("import of %q: %s (%v), want %s", body, got, err, want)
 		}
 	}

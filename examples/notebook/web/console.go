@@ -11,8 +11,13 @@ import (
 // keepAlive is how often a quiet live view is told that it is still connected.
 const keepAlive = 20 * time.Second
 
-func (s *Server) console(w http.ResponseWriter, _ *http.Request) {
-	s.page(w, http.StatusOK, "console.html", consolePage{Lines: s.Console.Lines()})
+func (s *Server) console(w http.ResponseWriter, r *http.Request) {
+	tally, err := s.Publisher.Tally(r.Context())
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.page(w, http.StatusOK, "console.html", consolePage{Lines: s.Console.Lines(), Tally: tally})
 }
 
 // live sends the lines, as the page's own markup, whenever they change.

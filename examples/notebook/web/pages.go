@@ -14,6 +14,7 @@ import (
 	"github.com/postbus/postbus/examples/notebook/indexing"
 	"github.com/postbus/postbus/examples/notebook/markdown"
 	"github.com/postbus/postbus/examples/notebook/note"
+	"github.com/postbus/postbus/examples/notebook/publishing"
 )
 
 // pageSize is how many notes a list shows.
@@ -23,19 +24,25 @@ type homePage struct {
 	Query   string
 	Count   int64
 	Notes   []note.Note
+	After   string // the note after which this page begins
 	Next    string // the note after which the next page begins
 	Found   *found
 	Deleted *receiptView
 	Lines   []console.Line
+	Tally   publishing.Tally
 }
 
 type notePage struct {
 	Note    note.Note
 	HTML    template.HTML // rendered by package markdown, which lets no raw HTML through
 	Receipt *receiptView
+	Webhook *publishing.Last // nil where the note never had one
 }
 
-type consolePage struct{ Lines []console.Line }
+type consolePage struct {
+	Lines []console.Line
+	Tally publishing.Tally
+}
 
 type errorPage struct {
 	Status int
@@ -49,10 +56,14 @@ type receiptView struct {
 }
 
 func (s *Server) home(w http.ResponseWriter, r *http.Request) {
-	p := homePage{Query: strings.TrimSpace(r.FormValue("q")), Lines: s.Console.Lines()}
+	p := homePage{Query: strings.TrimSpace(r.FormValue("q")), After: r.FormValue("after"), Lines: s.Console.Lines()}
 	status := http.StatusOK
 	var err error
 	if p.Count, err = s.Notes.Count(r.Context(), s.Owner); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if p.Tally, err = s.Publisher.Tally(r.Context()); err != nil {
 		s.fail(w, r, err)
 		return
 	}
@@ -98,7 +109,12 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, errors.Join(err, errBadInput))
 		return
 	}
-	s.page(w, http.StatusOK, "note.html", notePage{Note: n, HTML: html, Receipt: s.receipt(r, n.ID, false)})
+	last, err := s.Publisher.Last(r.Context(), n.ID)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.page(w, http.StatusOK, "note.html", notePage{Note: n, HTML: html, Receipt: s.receipt(r, n.ID, false), Webhook: last})
 }
 
 // receipt reads the receipt that the address names, as it stands now; nil where it names none of this note.

@@ -10,6 +10,7 @@ import (
 	"github.com/postbus/postbus/examples/notebook/console"
 	"github.com/postbus/postbus/examples/notebook/indexing"
 	"github.com/postbus/postbus/examples/notebook/note"
+	"github.com/postbus/postbus/examples/notebook/publishing"
 	"github.com/postbus/postbus/examples/notebook/search"
 )
 
@@ -22,8 +23,10 @@ type Server struct {
 	Search   *search.Client
 	Receipts indexing.Receipts
 	Console  *console.Console
-	Owner    string
-	Log      *slog.Logger
+	// Publisher knows where the published notes' webhooks stand.
+	Publisher *publishing.Publisher
+	Owner     string
+	Log       *slog.Logger
 	// Stopping ends the live views, so that a server that shuts down need not wait for them.
 	Stopping context.Context
 
@@ -48,6 +51,8 @@ func (s *Server) Handler() (http.Handler, error) {
 	mux.HandleFunc("PUT /notes/{id}", s.update)
 	mux.HandleFunc("POST /notes/{id}/delete", s.remove)
 	mux.HandleFunc("DELETE /notes/{id}", s.remove)
+	mux.HandleFunc("POST /notes/{id}/publish", s.publish)
+	mux.HandleFunc("POST /notes/{id}/withdraw", s.withdraw)
 	mux.HandleFunc("GET /search", s.search)
 	mux.HandleFunc("GET /console", s.console)
 	mux.HandleFunc("GET /console/live", s.live)

@@ -1,37 +1,38 @@
 -- name: CreateNote :one
 insert into notebook.notes (owner_id, title, body)
 values (@owner_id, @title, @body)
-returning id, owner_id, path, title, body, version, updated_at;
+returning id, owner_id, path, title, body, version, updated_at, published_at;
 
 -- An update to the same text is an update all the same, and no change: the row's version stays and nothing is recorded.
 -- name: UpdateNote :one
 update notebook.notes
 set title = @title, body = @body
 where owner_id = @owner_id and id = @id
-returning id, owner_id, path, title, body, version, updated_at;
+returning id, owner_id, path, title, body, version, updated_at, published_at;
 
 -- name: DeleteNote :execrows
 delete from notebook.notes
 where owner_id = @owner_id and id = @id;
 
 -- No row comes back where the file holds what it held when it was imported last; created tells a new note from a changed one.
+-- A new note is published or not; a changed one stays what it was.
 -- name: ImportNote :one
-insert into notebook.notes as n (owner_id, path, file_sum, title, body)
-values (@owner_id, @path::text, @file_sum::text, @title, @body)
+insert into notebook.notes as n (owner_id, path, file_sum, title, body, published_at)
+values (@owner_id, @path::text, @file_sum::text, @title, @body, case when @publish::boolean then clock_timestamp() end)
 on conflict (owner_id, path) do update
 set file_sum = excluded.file_sum, title = excluded.title, body = excluded.body
 where n.file_sum is distinct from excluded.file_sum
 returning id, (xmax = 0)::boolean as created;
 
 -- name: NoteByID :one
-select id, owner_id, path, title, body, version, updated_at
+select id, owner_id, path, title, body, version, updated_at, published_at
 from notebook.notes
 where id = @id;
 
 -- A page of notes, the latest change first; before_id is the last note of the page before (null on the first page).
 -- The text is cut: a list shows its beginning only.
 -- name: ListNotes :many
-select n.id, n.owner_id, n.path, n.title, left(n.body, 300) as body, n.version, n.updated_at
+select n.id, n.owner_id, n.path, n.title, left(n.body, 300) as body, n.version, n.updated_at, n.published_at
 from notebook.notes as n
 where
     n.owner_id = @owner_id
@@ -43,7 +44,7 @@ order by n.updated_at desc, n.id desc
 limit @page_size;
 
 -- name: NotesByIDs :many
-select id, owner_id, path, title, left(body, 300) as body, version, updated_at
+select id, owner_id, path, title, left(body, 300) as body, version, updated_at, published_at
 from notebook.notes
 where owner_id = @owner_id and id = any(@ids::uuid[]);
 
@@ -60,26 +61,63 @@ select count(*) as notes
 from notebook.notes
 where owner_id = @owner_id;
 
+-- Publishing again what is published changes nothing, as withdrawing what is not.
+-- name: PublishNote :one
+update notebook.notes
+set published_at = case when @publish::boolean then coalesce(published_at, clock_timestamp()) end
+where owner_id = @owner_id and id = @id
+returning id, owner_id, path, title, body, version, updated_at, published_at;
+
+-- What of the owner's notes is public, in the order of their ids.
+-- name: Publications :many
+select note_id, title, version
+from notebook.publications
+where owner_id = @owner_id and note_id > @after_id
+order by note_id
+limit @page_size;
+
+-- name: CountPublications :one
+select count(*) as notes
+from notebook.publications
+where owner_id = @owner_id;
+
 -- name: LockMigration :exec
 select pg_advisory_xact_lock(hashtextextended('notebook.migrate', 0));
 
+-- How many migrations have been applied, told by a table that each of them made.
 -- name: Migrated :one
-select (to_regclass('notebook.notes') is not null)::boolean as migrated;
+select (
+    (to_regclass('notebook.notes') is not null)::integer + (to_regclass('notebook.publications') is not null)::integer
+)::integer as migrated;
 
 -- name: Identity :one
 select id, search_url
 from notebook.identity;
 
 -- A session's lock: it goes with its connection, so that a process that was killed does not hold it.
--- name: TryOwnSearch :one
-select pg_try_advisory_lock(hashtextextended('notebook.search', 0)) as owned;
+-- name: TryOwn :one
+select pg_try_advisory_lock(hashtextextended('notebook.' || @service::text, 0)) as owned;
 
--- name: DisownSearch :exec
-select pg_advisory_unlock(hashtextextended('notebook.search', 0));
+-- name: Disown :exec
+select pg_advisory_unlock(hashtextextended('notebook.' || @service::text, 0));
 
 -- name: SetSearchURL :exec
 update notebook.identity
 set search_url = @search_url;
+
+-- The first key is kept; the answer is the one that is.
+-- name: AdoptWebhookKey :one
+update notebook.identity
+set webhook_key = case webhook_key when '' then @key_id else webhook_key end
+returning webhook_key;
+
+-- name: EndpointID :one
+select coalesce(endpoint_id::text, '')::text as endpoint_id
+from notebook.identity;
+
+-- name: SetEndpointID :exec
+update notebook.identity
+set endpoint_id = @endpoint_id::uuid;
 
 -- The database's clock, by which events are dated.
 -- name: Now :one

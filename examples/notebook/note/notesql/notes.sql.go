@@ -10,6 +10,24 @@ import (
 	"time"
 )
 
+const adoptWebhookKey = `-- name: AdoptWebhookKey :one
+update notebook.identity
+set webhook_key = case webhook_key when '' then $1 else webhook_key end
+returning webhook_key
+`
+
+type AdoptWebhookKeyParams struct {
+	KeyID string
+}
+
+// The first key is kept; the answer is the one that is.
+func (q *Queries) AdoptWebhookKey(ctx context.Context, arg AdoptWebhookKeyParams) (string, error) {
+	row := q.db.QueryRow(ctx, adoptWebhookKey, arg.KeyID)
+	var webhook_key string
+	err := row.Scan(&webhook_key)
+	return webhook_key, err
+}
+
 const countNotes = `-- name: CountNotes :one
 select count(*) as notes
 from notebook.notes
@@ -27,10 +45,27 @@ func (q *Queries) CountNotes(ctx context.Context, arg CountNotesParams) (int64, 
 	return notes, err
 }
 
+const countPublications = `-- name: CountPublications :one
+select count(*) as notes
+from notebook.publications
+where owner_id = $1
+`
+
+type CountPublicationsParams struct {
+	OwnerID string
+}
+
+func (q *Queries) CountPublications(ctx context.Context, arg CountPublicationsParams) (int64, error) {
+	row := q.db.QueryRow(ctx, countPublications, arg.OwnerID)
+	var notes int64
+	err := row.Scan(&notes)
+	return notes, err
+}
+
 const createNote = `-- name: CreateNote :one
 insert into notebook.notes (owner_id, title, body)
 values ($1, $2, $3)
-returning id, owner_id, path, title, body, version, updated_at
+returning id, owner_id, path, title, body, version, updated_at, published_at
 `
 
 type CreateNoteParams struct {
@@ -40,13 +75,14 @@ type CreateNoteParams struct {
 }
 
 type CreateNoteRow struct {
-	ID        string
-	OwnerID   string
-	Path      *string
-	Title     string
-	Body      string
-	Version   int64
-	UpdatedAt time.Time
+	ID          string
+	OwnerID     string
+	Path        *string
+	Title       string
+	Body        string
+	Version     int64
+	UpdatedAt   time.Time
+	PublishedAt *time.Time
 }
 
 func (q *Queries) CreateNote(ctx context.Context, arg CreateNoteParams) (CreateNoteRow, error) {
@@ -60,6 +96,7 @@ func (q *Queries) CreateNote(ctx context.Context, arg CreateNoteParams) (CreateN
 		&i.Body,
 		&i.Version,
 		&i.UpdatedAt,
+		&i.PublishedAt,
 	)
 	return i, err
 }
@@ -82,13 +119,29 @@ func (q *Queries) DeleteNote(ctx context.Context, arg DeleteNoteParams) (int64, 
 	return result.RowsAffected(), nil
 }
 
-const disownSearch = `-- name: DisownSearch :exec
-select pg_advisory_unlock(hashtextextended('notebook.search', 0))
+const disown = `-- name: Disown :exec
+select pg_advisory_unlock(hashtextextended('notebook.' || $1::text, 0))
 `
 
-func (q *Queries) DisownSearch(ctx context.Context) error {
-	_, err := q.db.Exec(ctx, disownSearch)
+type DisownParams struct {
+	Service string
+}
+
+func (q *Queries) Disown(ctx context.Context, arg DisownParams) error {
+	_, err := q.db.Exec(ctx, disown, arg.Service)
 	return err
+}
+
+const endpointID = `-- name: EndpointID :one
+select coalesce(endpoint_id::text, '')::text as endpoint_id
+from notebook.identity
+`
+
+func (q *Queries) EndpointID(ctx context.Context) (string, error) {
+	row := q.db.QueryRow(ctx, endpointID)
+	var endpoint_id string
+	err := row.Scan(&endpoint_id)
+	return endpoint_id, err
 }
 
 const identity = `-- name: Identity :one
@@ -109,8 +162,8 @@ func (q *Queries) Identity(ctx context.Context) (IdentityRow, error) {
 }
 
 const importNote = `-- name: ImportNote :one
-insert into notebook.notes as n (owner_id, path, file_sum, title, body)
-values ($1, $2::text, $3::text, $4, $5)
+insert into notebook.notes as n (owner_id, path, file_sum, title, body, published_at)
+values ($1, $2::text, $3::text, $4, $5, case when $6::boolean then clock_timestamp() end)
 on conflict (owner_id, path) do update
 set file_sum = excluded.file_sum, title = excluded.title, body = excluded.body
 where n.file_sum is distinct from excluded.file_sum
@@ -123,6 +176,7 @@ type ImportNoteParams struct {
 	FileSum string
 	Title   string
 	Body    string
+	Publish bool
 }
 
 type ImportNoteRow struct {
@@ -131,6 +185,7 @@ type ImportNoteRow struct {
 }
 
 // No row comes back where the file holds what it held when it was imported last; created tells a new note from a changed one.
+// A new note is published or not; a changed one stays what it was.
 func (q *Queries) ImportNote(ctx context.Context, arg ImportNoteParams) (ImportNoteRow, error) {
 	row := q.db.QueryRow(ctx, importNote,
 		arg.OwnerID,
@@ -138,6 +193,7 @@ func (q *Queries) ImportNote(ctx context.Context, arg ImportNoteParams) (ImportN
 		arg.FileSum,
 		arg.Title,
 		arg.Body,
+		arg.Publish,
 	)
 	var i ImportNoteRow
 	err := row.Scan(&i.ID, &i.Created)
@@ -145,7 +201,7 @@ func (q *Queries) ImportNote(ctx context.Context, arg ImportNoteParams) (ImportN
 }
 
 const listNotes = `-- name: ListNotes :many
-select n.id, n.owner_id, n.path, n.title, left(n.body, 300) as body, n.version, n.updated_at
+select n.id, n.owner_id, n.path, n.title, left(n.body, 300) as body, n.version, n.updated_at, n.published_at
 from notebook.notes as n
 where
     n.owner_id = $1
@@ -164,13 +220,14 @@ type ListNotesParams struct {
 }
 
 type ListNotesRow struct {
-	ID        string
-	OwnerID   string
-	Path      *string
-	Title     string
-	Body      string
-	Version   int64
-	UpdatedAt time.Time
+	ID          string
+	OwnerID     string
+	Path        *string
+	Title       string
+	Body        string
+	Version     int64
+	UpdatedAt   time.Time
+	PublishedAt *time.Time
 }
 
 // A page of notes, the latest change first; before_id is the last note of the page before (null on the first page).
@@ -192,6 +249,7 @@ func (q *Queries) ListNotes(ctx context.Context, arg ListNotesParams) ([]ListNot
 			&i.Body,
 			&i.Version,
 			&i.UpdatedAt,
+			&i.PublishedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -213,18 +271,21 @@ func (q *Queries) LockMigration(ctx context.Context) error {
 }
 
 const migrated = `-- name: Migrated :one
-select (to_regclass('notebook.notes') is not null)::boolean as migrated
+select (
+    (to_regclass('notebook.notes') is not null)::integer + (to_regclass('notebook.publications') is not null)::integer
+)::integer as migrated
 `
 
-func (q *Queries) Migrated(ctx context.Context) (bool, error) {
+// How many migrations have been applied, told by a table that each of them made.
+func (q *Queries) Migrated(ctx context.Context) (int32, error) {
 	row := q.db.QueryRow(ctx, migrated)
-	var migrated bool
+	var migrated int32
 	err := row.Scan(&migrated)
 	return migrated, err
 }
 
 const noteByID = `-- name: NoteByID :one
-select id, owner_id, path, title, body, version, updated_at
+select id, owner_id, path, title, body, version, updated_at, published_at
 from notebook.notes
 where id = $1
 `
@@ -234,13 +295,14 @@ type NoteByIDParams struct {
 }
 
 type NoteByIDRow struct {
-	ID        string
-	OwnerID   string
-	Path      *string
-	Title     string
-	Body      string
-	Version   int64
-	UpdatedAt time.Time
+	ID          string
+	OwnerID     string
+	Path        *string
+	Title       string
+	Body        string
+	Version     int64
+	UpdatedAt   time.Time
+	PublishedAt *time.Time
 }
 
 func (q *Queries) NoteByID(ctx context.Context, arg NoteByIDParams) (NoteByIDRow, error) {
@@ -254,6 +316,7 @@ func (q *Queries) NoteByID(ctx context.Context, arg NoteByIDParams) (NoteByIDRow
 		&i.Body,
 		&i.Version,
 		&i.UpdatedAt,
+		&i.PublishedAt,
 	)
 	return i, err
 }
@@ -298,7 +361,7 @@ func (q *Queries) NoteVersions(ctx context.Context, arg NoteVersionsParams) ([]N
 }
 
 const notesByIDs = `-- name: NotesByIDs :many
-select id, owner_id, path, title, left(body, 300) as body, version, updated_at
+select id, owner_id, path, title, left(body, 300) as body, version, updated_at, published_at
 from notebook.notes
 where owner_id = $1 and id = any($2::uuid[])
 `
@@ -309,13 +372,14 @@ type NotesByIDsParams struct {
 }
 
 type NotesByIDsRow struct {
-	ID        string
-	OwnerID   string
-	Path      *string
-	Title     string
-	Body      string
-	Version   int64
-	UpdatedAt time.Time
+	ID          string
+	OwnerID     string
+	Path        *string
+	Title       string
+	Body        string
+	Version     int64
+	UpdatedAt   time.Time
+	PublishedAt *time.Time
 }
 
 func (q *Queries) NotesByIDs(ctx context.Context, arg NotesByIDsParams) ([]NotesByIDsRow, error) {
@@ -335,6 +399,7 @@ func (q *Queries) NotesByIDs(ctx context.Context, arg NotesByIDsParams) ([]Notes
 			&i.Body,
 			&i.Version,
 			&i.UpdatedAt,
+			&i.PublishedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -358,6 +423,102 @@ func (q *Queries) Now(ctx context.Context) (time.Time, error) {
 	return now, err
 }
 
+const publications = `-- name: Publications :many
+select note_id, title, version
+from notebook.publications
+where owner_id = $1 and note_id > $2
+order by note_id
+limit $3
+`
+
+type PublicationsParams struct {
+	OwnerID  string
+	AfterID  string
+	PageSize int32
+}
+
+type PublicationsRow struct {
+	NoteID  string
+	Title   string
+	Version int64
+}
+
+// What of the owner's notes is public, in the order of their ids.
+func (q *Queries) Publications(ctx context.Context, arg PublicationsParams) ([]PublicationsRow, error) {
+	rows, err := q.db.Query(ctx, publications, arg.OwnerID, arg.AfterID, arg.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PublicationsRow
+	for rows.Next() {
+		var i PublicationsRow
+		if err := rows.Scan(&i.NoteID, &i.Title, &i.Version); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const publishNote = `-- name: PublishNote :one
+update notebook.notes
+set published_at = case when $1::boolean then coalesce(published_at, clock_timestamp()) end
+where owner_id = $2 and id = $3
+returning id, owner_id, path, title, body, version, updated_at, published_at
+`
+
+type PublishNoteParams struct {
+	Publish bool
+	OwnerID string
+	ID      string
+}
+
+type PublishNoteRow struct {
+	ID          string
+	OwnerID     string
+	Path        *string
+	Title       string
+	Body        string
+	Version     int64
+	UpdatedAt   time.Time
+	PublishedAt *time.Time
+}
+
+// Publishing again what is published changes nothing, as withdrawing what is not.
+func (q *Queries) PublishNote(ctx context.Context, arg PublishNoteParams) (PublishNoteRow, error) {
+	row := q.db.QueryRow(ctx, publishNote, arg.Publish, arg.OwnerID, arg.ID)
+	var i PublishNoteRow
+	err := row.Scan(
+		&i.ID,
+		&i.OwnerID,
+		&i.Path,
+		&i.Title,
+		&i.Body,
+		&i.Version,
+		&i.UpdatedAt,
+		&i.PublishedAt,
+	)
+	return i, err
+}
+
+const setEndpointID = `-- name: SetEndpointID :exec
+update notebook.identity
+set endpoint_id = $1::uuid
+`
+
+type SetEndpointIDParams struct {
+	EndpointID string
+}
+
+func (q *Queries) SetEndpointID(ctx context.Context, arg SetEndpointIDParams) error {
+	_, err := q.db.Exec(ctx, setEndpointID, arg.EndpointID)
+	return err
+}
+
 const setSearchURL = `-- name: SetSearchURL :exec
 update notebook.identity
 set search_url = $1
@@ -372,13 +533,17 @@ func (q *Queries) SetSearchURL(ctx context.Context, arg SetSearchURLParams) erro
 	return err
 }
 
-const tryOwnSearch = `-- name: TryOwnSearch :one
-select pg_try_advisory_lock(hashtextextended('notebook.search', 0)) as owned
+const tryOwn = `-- name: TryOwn :one
+select pg_try_advisory_lock(hashtextextended('notebook.' || $1::text, 0)) as owned
 `
 
+type TryOwnParams struct {
+	Service string
+}
+
 // A session's lock: it goes with its connection, so that a process that was killed does not hold it.
-func (q *Queries) TryOwnSearch(ctx context.Context) (bool, error) {
-	row := q.db.QueryRow(ctx, tryOwnSearch)
+func (q *Queries) TryOwn(ctx context.Context, arg TryOwnParams) (bool, error) {
+	row := q.db.QueryRow(ctx, tryOwn, arg.Service)
 	var owned bool
 	err := row.Scan(&owned)
 	return owned, err
@@ -388,7 +553,7 @@ const updateNote = `-- name: UpdateNote :one
 update notebook.notes
 set title = $1, body = $2
 where owner_id = $3 and id = $4
-returning id, owner_id, path, title, body, version, updated_at
+returning id, owner_id, path, title, body, version, updated_at, published_at
 `
 
 type UpdateNoteParams struct {
@@ -399,13 +564,14 @@ type UpdateNoteParams struct {
 }
 
 type UpdateNoteRow struct {
-	ID        string
-	OwnerID   string
-	Path      *string
-	Title     string
-	Body      string
-	Version   int64
-	UpdatedAt time.Time
+	ID          string
+	OwnerID     string
+	Path        *string
+	Title       string
+	Body        string
+	Version     int64
+	UpdatedAt   time.Time
+	PublishedAt *time.Time
 }
 
 // An update to the same text is an update all the same, and no change: the row's version stays and nothing is recorded.
@@ -425,6 +591,7 @@ func (q *Queries) UpdateNote(ctx context.Context, arg UpdateNoteParams) (UpdateN
 		&i.Body,
 		&i.Version,
 		&i.UpdatedAt,
+		&i.PublishedAt,
 	)
 	return i, err
 }
