@@ -161,7 +161,9 @@ func oracle(a, b string) bool {
 	return ok && okToo && x.Cmp(y) == 0
 }
 
-func numbers() *rapid.Generator[string] { return rapid.StringMatching(`-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,3})?([eE][+-]?[0-9]{1,2})?`) }
+func numbers() *rapid.Generator[string] {
+	return rapid.StringMatching(`-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,3})?([eE][+-]?[0-9]{1,2})?`)
+}
 
 func TestNumbersAreEqualByValue(t *testing.T) {
 	t.Parallel()
