@@ -130,7 +130,7 @@ func (r *receiving) backlog(ctx context.Context, n int) (rate float64, err error
 	if err != nil {
 		return 0, err
 	}
-	return rate, r.db.Vacuum(ctx, "postbus.events", "postbus.webhook_deliveries", "postbus.webhook_fanouts", "postbus.river_job")
+	return rate, r.db.Vacuum(ctx, "postbus.events", "postbus.webhook_deliveries", "postbus.webhook_fanouts")
 }
 
 // release lets the endpoints hear again; the poll opens their lanes within a second.
