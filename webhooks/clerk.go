@@ -113,7 +113,7 @@ func (c *clerk) try(ctx context.Context, batch []request) error {
 	}
 	var answers []turned
 	err := pg.InTx(ctx, c.s.pool, func(ctx context.Context, tx pgx.Tx) error {
-		err := queries(tx).LimitLockWait(ctx)
+		err := queries(tx).BeginTurn(ctx)
 		if err == nil {
 			answers, err = c.s.take(ctx, tx, turns)
 		}

@@ -2,7 +2,9 @@ package webhooks
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -11,56 +13,59 @@ import (
 	"github.com/postbus/postbus/pg"
 )
 
+// errLineChanged says that an endpoint became ordered while the event was fanned out.
+var errLineChanged = errors.New("an endpoint became ordered meanwhile")
+
 // fanOut handles webhook.fanout: one delivery for each endpoint of the event's owner that takes it, in one transaction with
 // the mark that it was done. A second run adds nothing.
 func (s *Service) fanOut(ctx context.Context, event events.Event) error {
-	exposed, err := queries(s.pool).TypeExposed(ctx, webhooksql.TypeExposedParams{Name: event.Type})
-	if err != nil {
-		return fmt.Errorf("fan out event %s: %w", event.ID, err)
-	}
-	var ids []string
-	if exposed {
-		if ids, err = s.takers(ctx, event); err != nil {
-			return fmt.Errorf("fan out event %s: %w", event.ID, err)
+	for tries := 5; ; tries-- {
+		to, err := s.takers(ctx, event)
+		if err == nil {
+			err = pg.InTx(ctx, s.pool, func(ctx context.Context, tx pgx.Tx) error { return s.fanOutTo(ctx, tx, event, to) })
+		}
+		if err == nil {
+			return nil
+		}
+		if tries == 0 || !errors.Is(err, errLineChanged) {
+			return fmt.Errorf("fan out event %s to %d endpoints: %w", event.ID, len(to.ids), err)
 		}
 	}
-	err = pg.InTx(ctx, s.pool, func(ctx context.Context, tx pgx.Tx) error {
-		return s.fanOutTo(ctx, tx, event, ids)
-	})
-	if err != nil {
-		return fmt.Errorf("fan out event %s to %d endpoints: %w", event.ID, len(ids), err)
-	}
-	return nil
+}
+
+// takers are the endpoints that take an event.
+type takers struct {
+	ids []string
+	// ordered says that one of them is.
+	ordered bool
 }
 
 // takers are the owner's endpoints that take the event. Nothing is held while the application's filter is asked.
-func (s *Service) takers(ctx context.Context, event events.Event) ([]string, error) {
-	rows, err := queries(s.pool).EndpointsOfOwner(ctx, webhooksql.EndpointsOfOwnerParams{OwnerID: event.OwnerID})
+func (s *Service) takers(ctx context.Context, event events.Event) (to takers, err error) {
+	rows, err := queries(s.pool).EndpointsOfOwner(ctx, webhooksql.EndpointsOfOwnerParams{OwnerID: event.OwnerID, EventType: event.Type})
 	if err != nil {
-		return nil, err
+		return to, err
 	}
-	var ids []string
+	seen := &candidate{Event: event} // its data is decoded once for all
 	for _, row := range rows {
 		row.Headers = nil // nobody asks for them here
 		endpoint, err := s.endpointOf(row)
 		if err != nil {
-			return nil, err
+			return to, err
 		}
-		if endpoint.takes(event) && (s.cfg.Filter == nil || s.cfg.Filter(ctx, endpoint, event)) {
-			ids = append(ids, endpoint.ID)
+		if endpoint.takesCandidate(seen) && (s.cfg.Filter == nil || s.cfg.Filter(ctx, endpoint, event)) {
+			to.ids = append(to.ids, endpoint.ID)
+			to.ordered = to.ordered || endpoint.Ordered
 		}
 	}
-	return ids, nil
+	return to, nil
 }
 
-func (s *Service) fanOutTo(ctx context.Context, tx pgx.Tx, event events.Event, ids []string) error {
+func (s *Service) fanOutTo(ctx context.Context, tx pgx.Tx, event events.Event, to takers) error {
 	q := queries(tx)
-	var held []webhooksql.HoldEndpointsRow
-	if len(ids) > 0 {
-		var err error
-		if held, err = q.HoldEndpoints(ctx, webhooksql.HoldEndpointsParams{Ids: ids}); err != nil {
-			return err
-		}
+	held, err := hold(ctx, q, to)
+	if err != nil {
+		return err
 	}
 	n, err := q.MarkFanout(ctx, webhooksql.MarkFanoutParams{
 		EventID: event.ID, OwnerID: event.OwnerID, OccurredAt: event.OccurredAt, Matched: int32(len(held)),
@@ -68,45 +73,46 @@ func (s *Service) fanOutTo(ctx context.Context, tx pgx.Tx, event events.Event, i
 	if err != nil || n == 0 || len(held) == 0 {
 		return err
 	}
-	_, err = s.addDeliveries(ctx, tx, event, FromFanout, held)
-	return err
+	return s.addDeliveries(ctx, tx, event, held)
 }
 
-// addDeliveries makes the event's deliveries for endpoints that the transaction holds, and opens their lanes. It answers how
-// many are new.
-func (s *Service) addDeliveries(ctx context.Context, tx pgx.Tx, event events.Event, origin Origin, to []webhooksql.HoldEndpointsRow) (int, error) {
-	p := webhooksql.InsertDeliveriesParams{
-		EventID: event.ID, EventSeq: event.Seq, EventType: event.Type, OwnerID: event.OwnerID, Subject: event.Subject,
-		OccurredAt: event.OccurredAt, Origin: string(origin), LifetimeSeconds: s.cfg.Lifetime.Seconds(),
+// hold holds the endpoints until the transaction's end, ordered ones alone.
+func hold(ctx context.Context, q *webhooksql.Queries, to takers) ([]webhooksql.HoldEndpointsRow, error) {
+	if len(to.ids) == 0 {
+		return nil, nil
 	}
-	var ordered []string
+	if err := q.PlanOnce(ctx); err != nil {
+		return nil, err
+	}
+	var lined []string
+	if to.ordered {
+		var err error
+		if lined, err = q.HoldOrderedEndpoints(ctx, webhooksql.HoldOrderedEndpointsParams{Ids: to.ids}); err != nil {
+			return nil, err
+		}
+	}
+	held, err := q.HoldEndpoints(ctx, webhooksql.HoldEndpointsParams{Ids: to.ids})
+	for _, e := range held {
+		if e.Ordered && !slices.Contains(lined, e.ID) {
+			return nil, errLineChanged // to take its lock now, after others', could close a circle
+		}
+	}
+	return held, err
+}
+
+// addDeliveries makes the event's deliveries for endpoints that the transaction holds, and opens their lanes.
+func (s *Service) addDeliveries(ctx context.Context, tx pgx.Tx, event events.Event, to []webhooksql.HoldEndpointsRow) error {
+	made, err := queries(tx).InsertDeliveries(ctx, s.deliveriesOf(event, to))
+	if err != nil {
+		return err
+	}
 	waits := map[string]bool{}
 	for _, e := range to {
-		reason, wait := "", 0.0
-		switch {
-		case !e.Enabled:
-			reason = disabled(e.DisabledReason)
-		case e.Failing && origin != FromTest:
-			wait, waits[e.ID] = s.cfg.FailingWait.Seconds(), true
-		}
+		waits[e.ID] = e.Failing
 		if e.Ordered && e.Enabled {
-			ordered = append(ordered, e.ID)
-		}
-		p.EndpointIds, p.Reasons = append(p.EndpointIds, e.ID), append(p.Reasons, reason)
-		p.WaitsSeconds, p.Ordereds = append(p.WaitsSeconds, wait), append(p.Ordereds, e.Ordered)
-	}
-	if len(ordered) > 0 {
-		if err := queries(tx).HoldOrderedEndpoints(ctx, webhooksql.HoldOrderedEndpointsParams{Ids: ordered}); err != nil {
-			return 0, err
-		}
-	}
-	made, err := queries(tx).InsertDeliveries(ctx, p)
-	if err != nil {
-		return 0, err
-	}
-	for _, id := range ordered {
-		if err := s.lineUp(ctx, tx, id, []string{event.Subject}); err != nil {
-			return 0, err
+			if err := s.lineUp(ctx, tx, e.ID, []string{event.Subject}); err != nil {
+				return err
+			}
 		}
 	}
 	due := map[string]int{}
@@ -115,7 +121,27 @@ func (s *Service) addDeliveries(ctx context.Context, tx pgx.Tx, event events.Eve
 			due[d.EndpointID]++
 		}
 	}
-	return len(made), s.admit(ctx, tx, due)
+	return s.admit(ctx, tx, due)
+}
+
+// deliveriesOf are the event's deliveries: those to disabled endpoints are skipped, those to failing ones wait.
+func (s *Service) deliveriesOf(event events.Event, to []webhooksql.HoldEndpointsRow) webhooksql.InsertDeliveriesParams {
+	p := webhooksql.InsertDeliveriesParams{
+		EventID: event.ID, EventSeq: event.Seq, EventType: event.Type, OwnerID: event.OwnerID, Subject: event.Subject,
+		OccurredAt: event.OccurredAt, Origin: string(FromFanout), LifetimeSeconds: s.cfg.Lifetime.Seconds(),
+	}
+	for _, e := range to {
+		reason, wait := "", 0.0
+		switch {
+		case !e.Enabled:
+			reason = disabled(e.DisabledReason)
+		case e.Failing:
+			wait = s.cfg.FailingWait.Seconds()
+		}
+		p.EndpointIds, p.Reasons = append(p.EndpointIds, e.ID), append(p.Reasons, reason)
+		p.WaitsSeconds, p.Ordereds = append(p.WaitsSeconds, wait), append(p.Ordereds, e.Ordered)
+	}
+	return p
 }
 
 // disabled is the reason of what met a disabled endpoint.

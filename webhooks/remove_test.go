@@ -57,7 +57,7 @@ func TestDeletingBesideAFanOut(t *testing.T) {
 	event := o.record("a", `{}`)
 	var deletion sync.WaitGroup
 	err := pg.InTx(t.Context(), o.pool, func(ctx context.Context, tx pgx.Tx) error {
-		if err := o.fanOutTo(ctx, tx, event, []string{id}); err != nil {
+		if err := o.fanOutTo(ctx, tx, event, takers{ids: []string{id}}); err != nil {
 			return err
 		}
 		deletion.Go(func() {

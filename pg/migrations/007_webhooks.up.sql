@@ -87,8 +87,9 @@ where state = 'pending' and line is not null;
 create index webhook_deliveries_front_idx on postbus.webhook_deliveries (endpoint_id, line)
 where state = 'pending' and line is not null and not behind;
 
--- The log of an endpoint, of an event; failures that nobody has taken note of; accounts by time.
+-- The log of an endpoint, of an owner, of an event; failures that nobody has taken note of; accounts by time.
 create index webhook_deliveries_log_idx on postbus.webhook_deliveries (endpoint_id, id);
+create index webhook_deliveries_owner_idx on postbus.webhook_deliveries (owner_id, id);
 create index webhook_deliveries_event_idx on postbus.webhook_deliveries (event_id);
 create index webhook_deliveries_unacked_idx on postbus.webhook_deliveries (endpoint_id, id)
 where state = 'discarded' and acknowledged_at is null;
@@ -137,7 +138,8 @@ create table postbus.webhook_attempts (
     constraint webhook_attempts_pkey primary key (delivery_id, n)
 );
 
-create index webhook_attempts_time_idx on postbus.webhook_attempts using brin (attempted_at) with (pages_per_range = 32);
+-- Accounts by time read the events of that time.
+create index events_time_idx on postbus.events using brin (occurred_at) with (pages_per_range = 32);
 
 -- A delivery is updated once for each attempt and leaves the due index each time: vacuum early.
 alter table postbus.webhook_deliveries set (

@@ -142,8 +142,8 @@ where
     and reason is distinct from 'cancelled by hand'
 order by id;
 
--- Events that the replay may hand to the endpoint: those that have no delivery there and whose fan-out, where there was to be
--- one, has run. One that has not run yet will reach the endpoint, and counts on making the delivery itself.
+-- Events that the replay may hand to the endpoint: those that have no delivery there. Where the event's fan-out is still to come
+-- it finds the delivery and counts it as its own.
 -- name: UndeliveredAmong :many
 select e.id
 from postbus.events as e
@@ -151,10 +151,6 @@ where
     e.id = any(@event_ids::uuid[])
     and not exists (
         select from postbus.webhook_deliveries as d where d.endpoint_id = @endpoint_id and d.event_id = e.id
-    )
-    and (
-        not coalesce(e.fanout ? 'webhook.fanout', false)
-        or exists (select from postbus.webhook_fanouts as f where f.event_id = e.id)
     );
 
 -- name: DataOf :many

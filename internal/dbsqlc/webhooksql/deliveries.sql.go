@@ -663,10 +663,6 @@ where
     and not exists (
         select from postbus.webhook_deliveries as d where d.endpoint_id = $2 and d.event_id = e.id
     )
-    and (
-        not coalesce(e.fanout ? 'webhook.fanout', false)
-        or exists (select from postbus.webhook_fanouts as f where f.event_id = e.id)
-    )
 `
 
 type UndeliveredAmongParams struct {
@@ -674,8 +670,8 @@ type UndeliveredAmongParams struct {
 	EndpointID string
 }
 
-// Events that the replay may hand to the endpoint: those that have no delivery there and whose fan-out, where there was to be
-// one, has run. One that has not run yet will reach the endpoint, and counts on making the delivery itself.
+// Events that the replay may hand to the endpoint: those that have no delivery there. Where the event's fan-out is still to come
+// it finds the delivery and counts it as its own.
 func (q *Queries) UndeliveredAmong(ctx context.Context, arg UndeliveredAmongParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, undeliveredAmong, arg.EventIds, arg.EndpointID)
 	if err != nil {

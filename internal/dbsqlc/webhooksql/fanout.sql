@@ -1,10 +1,13 @@
--- The owner's endpoints, disabled ones too: what meets those is recorded as skipped.
+-- The owner's endpoints, disabled ones too: what meets those is recorded as skipped. None where the event's type is internal
+-- by now: the promise that such a type never leaves is looked at here once more.
 -- name: EndpointsOfOwner :many
 select
     id, owner_id, url, description, types, scope, headers_key, headers, max_in_flight, rate_per_second, ordered, version,
     enabled, disabled_reason, disabled_at, failing_since, cooldown_until, paced_until, created_at, updated_at
 from postbus.webhook_endpoints
-where owner_id = @owner_id
+where
+    owner_id = @owner_id
+    and exists (select from postbus.event_types as t where t.name = @event_type and t.exposure = 'webhook')
 order by id;
 
 -- Holds endpoints while deliveries are made for them: neither a deletion nor a lane that closes passes in between.
@@ -16,8 +19,9 @@ where id = any(@ids::uuid[])
 order by id
 for key share;
 
--- Ordered endpoints take one fan-out at a time, so that the line of a subject is seen whole.
--- name: HoldOrderedEndpoints :exec
+-- Ordered endpoints take one fan-out at a time, so that the line of a subject is seen whole. It comes before HoldEndpoints:
+-- a lock that grows stronger could close a circle with one who waits in between.
+-- name: HoldOrderedEndpoints :many
 select id
 from postbus.webhook_endpoints
 where id = any(@ids::uuid[]) and ordered
@@ -31,7 +35,7 @@ values (@event_id, @owner_id, @occurred_at, @matched)
 on conflict (event_id) do nothing;
 
 -- One delivery for each (endpoint, event), by constraint. Pending ones fall due in the order of their events; failing
--- endpoints' wait. In a line everybody begins behind.
+-- endpoints' wait. In a line everybody begins behind. One that a replay made before its fan-out came counts as the fan-out's.
 -- name: InsertDeliveries :many
 insert into postbus.webhook_deliveries (
     endpoint_id, event_id, event_seq, event_type, owner_id, subject, occurred_at, origin, state, reason,
@@ -57,7 +61,8 @@ from (
         unnest(@waits_seconds::float8[]) as wait_seconds,
         unnest(@ordereds::boolean[]) as ordered
 ) as d
-on conflict (endpoint_id, event_id) do nothing
+on conflict (endpoint_id, event_id) do update set origin = excluded.origin
+where webhook_deliveries.origin = 'replay' and excluded.origin = 'fanout'
 returning id, endpoint_id, state;
 
 -- The first of each line stands in front and nobody else does. Whoever changes a line calls this while it holds the
@@ -85,6 +90,10 @@ pushed as (
 update postbus.webhook_deliveries as d set behind = false
 from heads as h
 where d.id = h.id and h.behind;
+
+-- The arrays make the planner plan anew each time, which costs more than the statements do.
+-- name: PlanOnce :exec
+select set_config('plan_cache_mode', 'force_generic_plan', true);
 
 -- name: TypeExposed :one
 select exists (

@@ -112,7 +112,10 @@ set
     reason = coalesce(
         (select 'endpoint disabled: ' || coalesce(e.disabled_reason, 'by hand') from postbus.webhook_endpoints as e where e.id = d.endpoint_id),
         'endpoint deleted'
-    )
+    ),
+    acknowledged_at = case
+        when not exists (select from postbus.webhook_endpoints as e where e.id = d.endpoint_id) then clock_timestamp()
+    end
 where
     d.id in (
         select p.id
@@ -232,6 +235,7 @@ free as (
 opened as (
     insert into postbus.webhook_slots (endpoint_id, slot)
     select f.endpoint_id, f.slot from free as f where f.place <= f.wanted
+    order by f.endpoint_id, f.slot -- in one order, lest two of them wait for each other
     on conflict (endpoint_id, slot) do nothing
     returning endpoint_id, token
 )

@@ -51,7 +51,9 @@ set
     end,
     settled_at = case
         when r.state <> 'pending' or d.expires_at <= clock_timestamp() + make_interval(secs => r.wait_seconds) then clock_timestamp()
-    end
+    end,
+    -- Nothing can be done about what a deleted endpoint did not get: no alert.
+    acknowledged_at = case when r.state = 'discarded' and starts_with(r.reason, 'endpoint deleted') then clock_timestamp() end
 from results as r
 where d.id = r.delivery_id and d.state = 'pending';
 
@@ -262,6 +264,7 @@ from (
     limit 1
 ) as n;
 
--- A turn does not wait for an endpoint that somebody works on for long: the lanes of the others wait with it.
--- name: LimitLockWait :exec
-select set_config('lock_timeout', '250ms', true);
+-- A turn does not wait for an endpoint that somebody works on for long: the lanes of the others wait with it. And its arrays
+-- would make the planner plan anew each time, which costs more than the statements do.
+-- name: BeginTurn :exec
+select set_config('lock_timeout', '250ms', true), set_config('plan_cache_mode', 'force_generic_plan', true);

@@ -44,6 +44,17 @@ func (q *Queries) AloneWith(ctx context.Context, arg AloneWithParams) ([]string,
 	return items, nil
 }
 
+const beginTurn = `-- name: BeginTurn :exec
+select set_config('lock_timeout', '250ms', true), set_config('plan_cache_mode', 'force_generic_plan', true)
+`
+
+// A turn does not wait for an endpoint that somebody works on for long: the lanes of the others wait with it. And its arrays
+// would make the planner plan anew each time, which costs more than the statements do.
+func (q *Queries) BeginTurn(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, beginTurn)
+	return err
+}
+
 const clearSlots = `-- name: ClearSlots :exec
 update postbus.webhook_slots
 set delivery_id = null, lease = null, lease_until = null, touched_at = clock_timestamp()
@@ -217,16 +228,6 @@ func (q *Queries) InsertAttempts(ctx context.Context, arg InsertAttemptsParams) 
 		arg.Bodies,
 		arg.Truncateds,
 	)
-	return err
-}
-
-const limitLockWait = `-- name: LimitLockWait :exec
-select set_config('lock_timeout', '250ms', true)
-`
-
-// A turn does not wait for an endpoint that somebody works on for long: the lanes of the others wait with it.
-func (q *Queries) LimitLockWait(ctx context.Context) error {
-	_, err := q.db.Exec(ctx, limitLockWait)
 	return err
 }
 
@@ -595,7 +596,9 @@ set
     end,
     settled_at = case
         when r.state <> 'pending' or d.expires_at <= clock_timestamp() + make_interval(secs => r.wait_seconds) then clock_timestamp()
-    end
+    end,
+    -- Nothing can be done about what a deleted endpoint did not get: no alert.
+    acknowledged_at = case when r.state = 'discarded' and starts_with(r.reason, 'endpoint deleted') then clock_timestamp() end
 from results as r
 where d.id = r.delivery_id and d.state = 'pending'
 `
