@@ -37,7 +37,7 @@ const (
 )
 
 func newClerk(s *Service) *clerk {
-	c := &clerk{s: s, desk: make(chan request)}
+	c := &clerk{s: s, desk: make(chan request, together)}
 	c.runner.Name, c.runner.Log = "webhook clerk", s.cfg.Log
 	return c
 }
@@ -130,12 +130,32 @@ func (c *clerk) try(ctx context.Context, batch []request) error {
 
 // turn makes one lane's turn.
 func (c *clerk) turn(ctx context.Context, t turn) (turned, error) {
+	answer, err := c.ask(ctx, t)
+	if err != nil {
+		return turned{}, err
+	}
+	return answer.wait(ctx)
+}
+
+// asked is a turn that was handed in.
+type asked <-chan response
+
+// ask hands a turn in, so that the lane can do something else until it is made.
+func (c *clerk) ask(ctx context.Context, t turn) (asked, error) {
 	reply := make(chan response, 1)
 	select {
 	case c.desk <- request{turn: t, reply: reply}:
+		return reply, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (a asked) wait(ctx context.Context) (turned, error) {
+	select {
+	case r := <-a:
+		return r.turned, r.err
 	case <-ctx.Done():
 		return turned{}, ctx.Err()
 	}
-	r := <-reply // served within turnTimeout, for each in the batch
-	return r.turned, r.err
 }

@@ -26,7 +26,7 @@ func (e *session) end(ctx context.Context, idle, last, closers []int) error {
 	if err := e.free(ctx, slices.Concat(idle, last)); err != nil {
 		return err
 	}
-	if quiet, err = e.takeDue(ctx, quiet); err != nil {
+	if quiet, err = e.takeDue(ctx, quiet, nil); err != nil {
 		return err
 	}
 	for _, i := range quiet {

@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/postbus/postbus/internal/dbsqlc/webhooksql"
@@ -40,56 +41,97 @@ func (e *session) retake(ctx context.Context, of []int) (rest []int, err error) 
 	return rest, nil
 }
 
-// takeDue takes due deliveries for the turns and answers those that got none.
-func (e *session) takeDue(ctx context.Context, of []int) (rest []int, err error) {
+// promote makes what the turns had set aside their delivery in flight. It answers those whose was settled meanwhile.
+func (e *session) promote(ctx context.Context, of []int) (lost []int, err error) {
+	if len(of) == 0 {
+		return nil, nil
+	}
+	rows, err := queries(e.tx).Promote(ctx, webhooksql.PromoteParams{Tokens: e.tokens(of), LeaseSeconds: e.s.lease().Seconds()})
+	if err != nil {
+		return nil, err
+	}
+	kept := make(map[string]string, len(rows))
+	for _, row := range rows {
+		kept[row.Token] = row.Lease
+	}
+	for _, i := range of {
+		if e.answers[i].kept = kept[e.turns[i].args.Token]; e.answers[i].kept == "" {
+			lost = append(lost, i)
+		}
+	}
+	return lost, nil
+}
+
+// takeDue takes due deliveries for the turns, some to be sent and some to be set aside, and answers the turns of which got
+// nothing to send.
+func (e *session) takeDue(ctx context.Context, of, aside []int) (idle []int, err error) {
+	if err := e.holdHeads(ctx, slices.Concat(of, aside)); err != nil {
+		return nil, err
+	}
 	// Another round makes up for deliveries that can only be discarded.
 	for range 3 {
-		if of, rest, err = e.budget(ctx, of, rest); err != nil || len(of) == 0 {
-			return rest, err
+		if of, idle = e.budget(of, idle); len(of)+len(aside) == 0 {
+			return idle, nil
 		}
 		p := webhooksql.TakeDeliveriesParams{LeaseSeconds: e.s.lease().Seconds()}
-		for _, i := range of {
-			p.Tokens = append(p.Tokens, e.turns[i].args.Token)
-			p.EndpointIds = append(p.EndpointIds, e.turns[i].args.EndpointID)
-			p.Ords = append(p.Ords, int32(i))
-		}
+		e.want(&p, of, false)
+		e.want(&p, aside, true)
 		rows, err := queries(e.tx).TakeDeliveries(ctx, p)
 		if err != nil {
 			return nil, err
 		}
-		if of, rest, err = e.deal(ctx, of, rest, rows); err != nil {
+		if of, idle, err = e.deal(ctx, of, idle, rows); err != nil {
 			return nil, err
 		}
+		aside = nil
 	}
-	return append(rest, of...), nil
+	return append(idle, of...), nil
 }
 
-// deal gives what was taken to the turns. It answers those that got something unfit to be sent, and adds to rest those that
-// got nothing.
-func (e *session) deal(ctx context.Context, of, rest []int, rows []webhooksql.TakeDeliveriesRow) (again, without []int, err error) {
-	byToken := make(map[string]taken, len(rows))
-	sends := map[string]float64{}
-	for _, row := range rows {
-		byToken[row.Token] = taken{TakeDeliveriesRow: row, received: time.Now()}
-	}
+func (e *session) want(p *webhooksql.TakeDeliveriesParams, of []int, ahead bool) {
 	for _, i := range of {
-		t, ok := byToken[e.turns[i].args.Token]
+		p.Tokens = append(p.Tokens, e.turns[i].args.Token)
+		p.EndpointIds = append(p.EndpointIds, e.turns[i].args.EndpointID)
+		p.Aheads, p.Ords = append(p.Aheads, ahead), append(p.Ords, int32(i))
+	}
+}
+
+// deal gives what was taken to the turns. It answers those that got something unfit to be sent, and adds to idle those that
+// got nothing.
+func (e *session) deal(ctx context.Context, of, idle []int, rows []webhooksql.TakeDeliveriesRow) (again, without []int, err error) {
+	place := make(map[string]int, len(e.turns))
+	for i, t := range e.turns {
+		place[t.args.Token] = i
+	}
+	byTurn := make(map[int]taken, len(rows))
+	for _, row := range rows {
+		t := taken{TakeDeliveriesRow: row, received: time.Now()}
+		if i := place[row.Token]; !row.Ahead {
+			byTurn[i] = t
+		} else if !row.Pruned && !row.Expired { // an unfit one stays due, and is discarded by who takes it to send it
+			e.answers[i].ahead = &t
+		}
+	}
+	sends := map[string]float64{}
+	for _, i := range of {
+		t, ok := byTurn[i]
 		if !ok {
-			rest = append(rest, i)
+			idle = append(idle, i)
 			continue
 		}
 		id := e.turns[i].args.EndpointID
-		if row := e.endpoints[id]; row.RatePerSecond > 0 {
+		row := e.endpoints[id]
+		if row.RatePerSecond > 0 {
 			t.delay = seconds(row.PacedSeconds)
-			row.PacedSeconds += 1 / float64(row.RatePerSecond)
 		}
-		bad, err := e.give(ctx, i, t)
-		if err != nil {
+		unfit, err := e.give(ctx, i, t)
+		switch {
+		case err != nil:
 			return nil, nil, err
-		}
-		if bad {
+		case unfit:
 			again = append(again, i)
-		} else if e.endpoints[id].RatePerSecond > 0 {
+		case row.RatePerSecond > 0:
+			row.PacedSeconds += 1 / float64(row.RatePerSecond)
 			sends[id]++
 		}
 	}
@@ -98,7 +140,7 @@ func (e *session) deal(ctx context.Context, of, rest []int, rows []webhooksql.Ta
 			return nil, nil, err
 		}
 	}
-	return again, rest, nil
+	return again, idle, nil
 }
 
 // give answers a turn with a delivery, unless there is nothing to send: an event that is no more, a life that is over.
@@ -128,33 +170,43 @@ func (e *session) giveUp(ctx context.Context, deliveryID int64, why string) erro
 	})
 }
 
-// budget holds back heads of lines that must wait for an earlier event, and turns whose endpoint has used up its rate.
-func (e *session) budget(ctx context.Context, of, rest []int) (fit, held []int, err error) {
+// holdHeads makes heads of lines wait that must let an earlier event go first.
+func (e *session) holdHeads(ctx context.Context, of []int) error {
 	looked := map[string]bool{}
+	for _, i := range of {
+		id := e.turns[i].args.EndpointID
+		row := e.endpoints[id]
+		if !row.Ordered || looked[id] {
+			continue
+		}
+		looked[id] = true
+		_, err := queries(e.tx).PostponeHeads(ctx, webhooksql.PostponeHeadsParams{
+			EndpointID: id, WaitSeconds: holdHead.Seconds(), Look: int32(len(of)) + row.MaxInFlight,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// budget leaves out turns whose endpoint has used up its rate.
+func (e *session) budget(of, idle []int) (fit, held []int) {
 	ahead := map[string]float64{}
 	for _, i := range of {
 		id := e.turns[i].args.EndpointID
 		row := e.endpoints[id]
-		if row.Ordered && !looked[id] {
-			looked[id] = true
-			_, err := queries(e.tx).PostponeHeads(ctx, webhooksql.PostponeHeadsParams{
-				EndpointID: id, WaitSeconds: holdHead.Seconds(), Look: int32(len(of)) + row.MaxInFlight,
-			})
-			if err != nil {
-				return nil, nil, err
-			}
-		}
 		if row.RatePerSecond > 0 {
 			if _, ok := ahead[id]; !ok {
 				ahead[id] = row.PacedSeconds
 			}
 			if ahead[id] > maxDelay.Seconds() {
-				rest = append(rest, i)
+				idle = append(idle, i)
 				continue
 			}
 			ahead[id] += 1 / float64(row.RatePerSecond)
 		}
 		fit = append(fit, i)
 	}
-	return fit, rest, nil
+	return fit, idle
 }

@@ -3,6 +3,7 @@ package webhooks
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,10 +25,12 @@ func (s *Service) lease() time.Duration { return s.cfg.Timeout + maxDelay + leas
 
 // sender is a lane at work.
 type sender struct {
-	s      *Service
-	args   laneArgs
-	target target
-	until  time.Time // the end of its slice
+	s       *Service
+	args    laneArgs
+	target  target
+	version int64     // the endpoint's, as the last turn said
+	until   time.Time // the end of its slice
+	lease   time.Time // until then nothing else sends what is in hand: an early estimate of the lease's end
 }
 
 // runLane handles webhook.deliver: it sends the endpoint's due deliveries one after the other. No connection is held while a
@@ -37,46 +40,86 @@ func (s *Service) runLane(ctx context.Context, raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &l.args); err != nil || l.args.Token == "" {
 		return jobs.Discard(fmt.Errorf("lane without a slot: %s", raw))
 	}
-	asked := time.Now()
-	t, err := s.clerk.turn(ctx, turn{args: l.args})
-	for {
+	for first := true; ; first = false {
+		t, err := l.turn(ctx, turn{args: l.args, last: !first && l.over()})
 		switch {
 		case err != nil:
 			return err
 		case t.leased > 0:
 			return jobs.Snooze(t.leased)
-		case t.next == nil && t.again == 0:
-			return nil
-		case t.next == nil:
-			if err := loop.Sleep(ctx, t.again); err != nil {
-				return err
+		case t.next != nil:
+			t, err = l.work(ctx, t)
+			if err != nil || ctx.Err() != nil {
+				return errors.Join(err, ctx.Err())
 			}
-			asked = time.Now()
-			t, err = s.clerk.turn(ctx, turn{args: l.args, last: l.over()})
-			continue
 		}
-		done := l.send(ctx, t, asked)
-		if t, asked, err = l.record(ctx, done); ctx.Err() != nil && err == nil {
-			return ctx.Err()
+		if t.again == 0 {
+			return nil
+		}
+		if err := loop.Sleep(ctx, t.again); err != nil {
+			return err
 		}
 	}
 }
 
 func (l *sender) over() bool { return !time.Now().Before(l.until) }
 
-// send makes the request of a delivery in hand. asked is when it was asked for: its lease began later.
-func (l *sender) send(ctx context.Context, t turned, asked time.Time) turn {
-	ends := asked.Add(l.s.lease() - leaseMargin/2)
-	ctx, cancel := context.WithDeadline(ctx, ends)
+// turn makes a turn and remembers what it says of the endpoint and the lease.
+func (l *sender) turn(ctx context.Context, t turn) (turned, error) {
+	asked := time.Now()
+	answer, err := l.s.clerk.turn(ctx, t)
+	if err == nil {
+		l.version, l.lease = answer.version, asked.Add(l.s.lease())
+	}
+	return answer, err
+}
+
+// work sends what is in hand, then the next, until there is none, and answers the turn that said so. While a success is
+// recorded it sends what was set aside.
+func (l *sender) work(ctx context.Context, t turned) (turned, error) {
+	done, ahead := l.send(ctx, t.next), t.ahead
+	for {
+		done.last = l.over() || ctx.Err() != nil
+		if ahead != nil {
+			done.ahead, done.early = ahead.ID, l.mayRunAhead(done)
+		}
+		t, following, err := l.record(ctx, done, ahead)
+		switch {
+		case err != nil || ctx.Err() != nil && following == nil:
+			return turned{}, err
+		case t.kept != "" && following != nil:
+			following.sent.Lease = t.kept
+			done = *following
+		case t.kept != "":
+			ahead.Lease = t.kept
+			done = l.send(ctx, ahead)
+		case t.next != nil:
+			done = l.send(ctx, t.next)
+		default:
+			return t, nil
+		}
+		ahead = t.ahead
+	}
+}
+
+// mayRunAhead says whether what was set aside may be sent before the last result is on record: it was a success, the lane
+// goes on, and the lease covers a whole request.
+func (l *sender) mayRunAhead(done turn) bool {
+	return !done.last && done.result.state == Delivered && time.Until(l.lease) > l.s.cfg.Timeout+leaseMargin/2
+}
+
+// send makes the request of a delivery in hand.
+func (l *sender) send(ctx context.Context, t *taken) turn {
+	ctx, cancel := context.WithDeadline(ctx, l.lease.Add(-leaseMargin/2))
 	defer cancel()
-	done := turn{args: l.args, sent: t.next}
+	done := turn{args: l.args, sent: t}
 	response, err := l.post(ctx, t)
 	if err != nil {
 		// Not sent, through a fault of ours: nothing is spent.
 		done.result = &outcome{state: Pending, reason: clean(err.Error(), 500), wait: 5 * time.Second}
 		return done
 	}
-	o := l.s.judge(int(t.next.Attempts), response, time.Now())
+	o := l.s.judge(int(t.Attempts), response, time.Now())
 	done.result = &o
 	done.answer = &reply{
 		url: l.target.url, status: response.Status, latency: response.Latency, headers: response.Header,
@@ -89,42 +132,48 @@ func (l *sender) send(ctx context.Context, t turned, asked time.Time) turn {
 }
 
 // post sends, after the wait that the endpoint's rate asks for.
-func (l *sender) post(ctx context.Context, t turned) (guard.Response, error) {
-	if t.version != l.target.version {
+func (l *sender) post(ctx context.Context, t *taken) (guard.Response, error) {
+	if l.version != l.target.version {
 		target, err := l.s.loadTarget(ctx, l.args.EndpointID)
 		if err != nil {
 			return guard.Response{}, err
 		}
 		l.target = target
 	}
-	if t.next.delay > 0 {
-		if err := loop.Sleep(ctx, t.next.delay); err != nil {
+	if t.delay > 0 {
+		if err := loop.Sleep(ctx, t.delay); err != nil {
 			return guard.Response{Err: err}, nil
 		}
 	}
-	body := payload(*t.next)
-	at := t.next.TakenAt.Add(time.Since(t.next.received)) // the database's time: hosts' clocks differ
-	header, err := headersOf(l.target.headers, l.target.keysAt(at), *t.next, at, body)
+	body := payload(*t)
+	at := t.TakenAt.Add(time.Since(t.received)) // the database's time: hosts' clocks differ
+	header, err := headersOf(l.target.headers, l.target.keysAt(at), *t, at, body)
 	if err != nil {
 		return guard.Response{}, err
 	}
 	return l.s.client.Post(ctx, guard.Request{URL: l.target.url, Header: header, Body: body}), nil
 }
 
-// record hands in the result and takes the next delivery. While the database does not answer it tries again as long as the
-// lease stands; after that the delivery is sent again by whoever takes it.
-func (l *sender) record(ctx context.Context, done turn) (turned, time.Time, error) {
-	done.last = l.over() || ctx.Err() != nil
-	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseMargin)
+// record hands in a result, sends what was set aside meanwhile where the turn says so, and answers the turn and that
+// result. While the database does not answer it tries again as long as the lease stands; after that the delivery is sent
+// again by whoever takes it.
+func (l *sender) record(ctx context.Context, done turn, ahead *taken) (answer turned, following *turn, err error) {
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.s.cfg.Timeout+leaseMargin)
 	defer cancel()
-	for {
-		asked := time.Now()
-		t, err := l.s.clerk.turn(within, done)
-		if err == nil || within.Err() != nil {
-			return t, asked, err
-		}
-		if loop.Sleep(within, recordAgain) != nil {
-			return t, asked, err
+	begun := time.Now()
+	waiting, err := l.s.clerk.ask(within, done)
+	if err != nil {
+		return turned{}, nil, err
+	}
+	if done.early {
+		next := l.send(ctx, ahead)
+		following = &next
+	}
+	for answer, err = waiting.wait(within); err != nil; answer, err = l.s.clerk.turn(within, done) {
+		if time.Since(begun) > leaseMargin || loop.Sleep(within, recordAgain) != nil {
+			return turned{}, nil, err
 		}
 	}
+	l.version, l.lease = answer.version, begun.Add(l.s.lease())
+	return answer, following, nil
 }

@@ -35,7 +35,7 @@ type verdict struct {
 // settle writes the results: the deliveries, the attempts, the endpoints' health. Results of lanes that lost their lease are
 // dropped; the delivery is in another hand.
 func (e *session) settle(ctx context.Context) error {
-	d, a := webhooksql.SettleDeliveriesParams{}, webhooksql.InsertAttemptsParams{}
+	d := webhooksql.SettleDeliveriesParams{}
 	verdicts := map[string]*verdict{}
 	for _, t := range e.turns {
 		if t.sent == nil || !e.holds(t) {
@@ -51,7 +51,7 @@ func (e *session) settle(ctx context.Context) error {
 		}
 		addResult(&d, t, o)
 		if o.sent && !t.bare {
-			addAttempt(&a, t, o)
+			addAttempt(&d, t, o)
 		}
 		v := verdicts[id]
 		if v == nil {
@@ -65,11 +65,6 @@ func (e *session) settle(ctx context.Context) error {
 	}
 	if err := queries(e.tx).SettleDeliveries(ctx, d); err != nil {
 		return fmt.Errorf("settle deliveries: %w", err)
-	}
-	if len(a.DeliveryIds) > 0 {
-		if err := queries(e.tx).InsertAttempts(ctx, a); err != nil {
-			return fmt.Errorf("record attempts: %w", err)
-		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(verdicts)) {
 		if row := e.endpoints[id]; row != nil {
@@ -90,13 +85,13 @@ func addResult(d *webhooksql.SettleDeliveriesParams, t turn, o outcome) {
 	d.WaitsSeconds = append(d.WaitsSeconds, o.wait.Seconds())
 }
 
-func addAttempt(a *webhooksql.InsertAttemptsParams, t turn, o outcome) {
+func addAttempt(a *webhooksql.SettleDeliveriesParams, t turn, o outcome) {
 	r := t.answer
-	a.DeliveryIds = append(a.DeliveryIds, t.sent.ID)
+	a.LoggedIds = append(a.LoggedIds, t.sent.ID)
 	a.Ns = append(a.Ns, t.sent.Tries+1)
 	a.EndpointIds = append(a.EndpointIds, t.args.EndpointID)
 	a.Urls = append(a.Urls, clean(r.url, 2048))
-	a.Spents = append(a.Spents, o.spent)
+	a.LoggedSpent = append(a.LoggedSpent, o.spent)
 	a.Statuses = append(a.Statuses, int32(r.status))
 	a.LatenciesMs = append(a.LatenciesMs, float64(r.latency)/float64(time.Millisecond))
 	a.Errors = append(a.Errors, clean(r.err, 2000))

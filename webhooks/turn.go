@@ -29,6 +29,10 @@ type turn struct {
 	answer *reply // what the receiver answered, where result says that there is something to put on record
 	// bare leaves the attempt off the record: it could not be written, and the result matters more.
 	bare bool
+	// ahead is the id of the delivery that the lane has set aside; 0 is none.
+	ahead int64
+	// early says that the delivery set aside is being sent while this is recorded.
+	early bool
 	// last says that the lane ends with this turn: its slot goes on under a new job if there is more to do.
 	last bool
 }
@@ -36,6 +40,11 @@ type turn struct {
 // turned is the answer.
 type turned struct {
 	next *taken
+	// kept is the lease under which what the lane had set aside is now its delivery in flight; "" where it had nothing, or
+	// another hand settled it.
+	kept string
+	// ahead is set aside: the lane may send it once the one before has succeeded.
+	ahead *taken
 	// version is the endpoint's, by which the lane knows whether what it remembers still holds.
 	version int64
 	// again is how long to wait before the same question; 0 means that the lane is over.
@@ -108,7 +117,7 @@ func (e *session) holds(t turn) bool {
 	if !ok {
 		return false
 	}
-	return t.sent == nil || slot.Lease != nil && *slot.Lease == t.sent.Lease
+	return t.sent == nil || slot.Lease != nil && *slot.Lease == t.sent.Lease && slot.DeliveryID == t.sent.ID
 }
 
 // open says whether the endpoint may be sent to now.
@@ -117,9 +126,51 @@ func (e *session) open(endpointID string) bool {
 	return row != nil && row.Enabled && !row.Cooling
 }
 
+// plan is what becomes of the turns, by their places.
+type plan struct {
+	promote []int // what is set aside is in flight from now on
+	retake  []int // a dead hand's delivery is sent again
+	take    []int // due deliveries are looked for
+	last    []int // the slot goes on under a new job
+	end     []int // the slot is given up
+}
+
 // hand gives the turns their next deliveries.
 func (e *session) hand(ctx context.Context) error {
-	var takers, retakers, closers, last []int
+	p, err := e.plan(ctx)
+	if err != nil {
+		return err
+	}
+	lost, err := e.promote(ctx, p.promote)
+	if err != nil {
+		return err
+	}
+	settled, err := e.retake(ctx, p.retake)
+	if err != nil {
+		return err
+	}
+	// A slot whose delivery was settled otherwise is free.
+	if err := e.free(ctx, slices.Concat(lost, settled)); err != nil {
+		return err
+	}
+	for _, i := range slices.Concat(lost, settled) {
+		switch {
+		case e.goesOn(i):
+			p.take = append(p.take, i)
+		case e.open(e.turns[i].args.EndpointID):
+			p.last = append(p.last, i)
+		default:
+			p.end = append(p.end, i)
+		}
+	}
+	idle, err := e.takeDue(ctx, p.take, e.setAside(p))
+	if err != nil {
+		return err
+	}
+	return e.end(ctx, idle, p.last, p.end)
+}
+
+func (e *session) plan(ctx context.Context) (p plan, err error) {
 	for i, t := range e.turns {
 		slot := e.slots[t.args.Token]
 		row := e.endpoints[t.args.EndpointID]
@@ -128,35 +179,50 @@ func (e *session) hand(ctx context.Context) error {
 		}
 		switch {
 		case !e.holds(t): // another hand has it: the lane is over
+		case t.early: // it is under way, whatever became of the endpoint
+			p.promote = append(p.promote, i)
 		case t.sent == nil && slot.DeliveryID != 0 && slot.LeaseSeconds > 0:
 			e.answers[i].leased = seconds(slot.LeaseSeconds)
 		case !e.open(t.args.EndpointID):
 			if err := e.abandon(ctx, row, slot, t.sent == nil); err != nil {
-				return err
+				return p, err
 			}
-			closers = append(closers, i)
+			p.end = append(p.end, i)
 		case slot.Slot > row.MaxInFlight: // the endpoint allows fewer by now
-			closers = append(closers, i)
+			p.end = append(p.end, i)
 		case t.sent == nil && slot.DeliveryID != 0:
-			retakers = append(retakers, i)
-		case t.last || t.args.Failing != (row.FailingSince != nil):
-			last = append(last, i)
+			p.retake = append(p.retake, i)
+		case !e.goesOn(i):
+			p.last = append(p.last, i)
+		case t.ahead != 0 && t.ahead == slot.AheadID:
+			p.promote = append(p.promote, i)
 		default:
-			takers = append(takers, i)
+			p.take = append(p.take, i)
 		}
 	}
-	retakers, err := e.retake(ctx, retakers)
-	if err != nil {
-		return err
+	return p, nil
+}
+
+// goesOn says whether the turn's lane may have another delivery: its time is not up, its endpoint takes, and its queue is the
+// one that fits.
+func (e *session) goesOn(at int) bool {
+	t := e.turns[at]
+	row := e.endpoints[t.args.EndpointID]
+	return !t.last && e.open(t.args.EndpointID) && t.args.Failing == (row.FailingSince != nil) &&
+		e.slots[t.args.Token].Slot <= row.MaxInFlight
+}
+
+// setAside are the turns that get something to set aside: not those of failing endpoints and of endpoints with a rate, where
+// the next request waits for more than the last one's success.
+func (e *session) setAside(p plan) []int {
+	var of []int
+	for _, i := range slices.Concat(p.promote, p.take) {
+		row := e.endpoints[e.turns[i].args.EndpointID]
+		if e.goesOn(i) && !e.turns[i].args.Failing && row.RatePerSecond == 0 {
+			of = append(of, i)
+		}
 	}
-	// A slot whose delivery was settled otherwise is free.
-	if err := e.free(ctx, retakers); err != nil {
-		return err
-	}
-	if takers, err = e.takeDue(ctx, append(takers, retakers...)); err != nil {
-		return err
-	}
-	return e.end(ctx, takers, last, closers)
+	return of
 }
 
 // abandon gives up the delivery that a dead hand left in the slot of an endpoint that is gone or disabled.

@@ -115,6 +115,7 @@ create table postbus.webhook_slots (
     token uuid not null default gen_random_uuid(), -- the job that may use the slot carries it
     job_id text,
     delivery_id bigint, -- in flight
+    ahead_id bigint, -- set aside for it: sent once the one in flight has succeeded, while that is recorded
     lease uuid, -- of this delivery in this hand
     lease_until timestamptz,
     touched_at timestamptz not null default clock_timestamp(),

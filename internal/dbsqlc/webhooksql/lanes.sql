@@ -84,7 +84,7 @@ cross join lateral (
             d.endpoint_id = w.endpoint_id and d.state = 'pending' and not d.behind
             and d.next_attempt_at <= statement_timestamp()
             and not exists (
-                select from postbus.webhook_slots as s where s.endpoint_id = d.endpoint_id and s.delivery_id = d.id
+                select from postbus.webhook_slots as s where s.endpoint_id = d.endpoint_id and d.id in (s.delivery_id, s.ahead_id)
             )
         limit w.max_in_flight
     ) as few

@@ -14,14 +14,14 @@ for no key update;
 
 -- name: LockSlots :many
 select
-    token, endpoint_id, slot, coalesce(delivery_id, 0)::bigint as delivery_id, lease,
+    token, endpoint_id, slot, coalesce(delivery_id, 0)::bigint as delivery_id, coalesce(ahead_id, 0)::bigint as ahead_id, lease,
     coalesce(extract(epoch from lease_until - clock_timestamp()), 0)::float8 as lease_seconds
 from postbus.webhook_slots
 where token = any(@tokens::uuid[])
 order by endpoint_id, slot
 for update;
 
--- The results. Each is of a delivery in flight, whose slot the turn holds.
+-- The results, each of a delivery in flight whose slot the turn holds, and the attempts that go on record.
 -- name: SettleDeliveries :exec
 with results as (
     select
@@ -31,54 +31,54 @@ with results as (
         unnest(@spent::integer[]) as spent,
         unnest(@tries::integer[]) as tries,
         unnest(@waits_seconds::float8[]) as wait_seconds
+),
+ends as (
+    select
+        r.delivery_id, r.reason, r.spent, r.tries,
+        clock_timestamp() + make_interval(secs => r.wait_seconds) as next_at,
+        case
+            when r.state <> 'pending' then r.state
+            when d.expires_at <= clock_timestamp() + make_interval(secs => r.wait_seconds) then 'expired'
+            else 'pending'
+        end as verdict
+    from results as r
+    join postbus.webhook_deliveries as d on d.id = r.delivery_id
+),
+logged as (
+    insert into postbus.webhook_attempts (
+        delivery_id, n, endpoint_id, attempted_at, url, spent, status, latency_ms, error, response_headers, response_body, truncated
+    )
+    select
+        a.delivery_id, a.n, a.endpoint_id, clock_timestamp() - make_interval(secs => a.latency_ms / 1000), a.url, a.spent,
+        nullif(a.status, 0), a.latency_ms, nullif(a.error, ''), a.headers::json, a.body, a.truncated
+    from (
+        select
+            unnest(@logged_ids::bigint[]) as delivery_id,
+            unnest(@ns::integer[]) as n,
+            unnest(@endpoint_ids::uuid[]) as endpoint_id,
+            unnest(@urls::text[]) as url,
+            unnest(@logged_spent::boolean[]) as spent,
+            unnest(@statuses::integer[]) as status,
+            unnest(@latencies_ms::float8[]) as latency_ms,
+            unnest(@errors::text[]) as error,
+            unnest(@headers::text[]) as headers,
+            unnest(@bodies::bytea[]) as body,
+            unnest(@truncateds::boolean[]) as truncated
+    ) as a
+    on conflict (delivery_id, n) do nothing
 )
 update postbus.webhook_deliveries as d
 set
-    state = case
-        when r.state = 'pending' and d.expires_at <= clock_timestamp() + make_interval(secs => r.wait_seconds) then 'discarded'
-        else r.state
-    end,
-    reason = case
-        when r.state = 'pending' and d.expires_at <= clock_timestamp() + make_interval(secs => r.wait_seconds)
-            then 'expired before its next attempt; the last: ' || r.reason
-        else nullif(r.reason, '')
-    end,
-    attempts = d.attempts + r.spent,
-    tries = d.tries + r.tries,
-    next_attempt_at = case
-        when r.state = 'pending' and d.expires_at > clock_timestamp() + make_interval(secs => r.wait_seconds)
-            then clock_timestamp() + make_interval(secs => r.wait_seconds)
-    end,
-    settled_at = case
-        when r.state <> 'pending' or d.expires_at <= clock_timestamp() + make_interval(secs => r.wait_seconds) then clock_timestamp()
-    end,
+    state = case e.verdict when 'expired' then 'discarded' else e.verdict end,
+    reason = case e.verdict when 'expired' then 'expired before its next attempt; the last: ' || e.reason else nullif(e.reason, '') end,
+    attempts = d.attempts + e.spent,
+    tries = d.tries + e.tries,
+    next_attempt_at = case e.verdict when 'pending' then e.next_at end,
+    settled_at = case when e.verdict <> 'pending' then clock_timestamp() end,
     -- Nothing can be done about what a deleted endpoint did not get: no alert.
-    acknowledged_at = case when r.state = 'discarded' and starts_with(r.reason, 'endpoint deleted') then clock_timestamp() end
-from results as r
-where d.id = r.delivery_id and d.state = 'pending';
-
--- name: InsertAttempts :exec
-insert into postbus.webhook_attempts (
-    delivery_id, n, endpoint_id, attempted_at, url, spent, status, latency_ms, error, response_headers, response_body, truncated
-)
-select
-    a.delivery_id, a.n, a.endpoint_id, clock_timestamp() - make_interval(secs => a.latency_ms / 1000), a.url, a.spent,
-    nullif(a.status, 0), a.latency_ms, nullif(a.error, ''), a.headers::json, a.body, a.truncated
-from (
-    select
-        unnest(@delivery_ids::bigint[]) as delivery_id,
-        unnest(@ns::integer[]) as n,
-        unnest(@endpoint_ids::uuid[]) as endpoint_id,
-        unnest(@urls::text[]) as url,
-        unnest(@spents::boolean[]) as spent,
-        unnest(@statuses::integer[]) as status,
-        unnest(@latencies_ms::float8[]) as latency_ms,
-        unnest(@errors::text[]) as error,
-        unnest(@headers::text[]) as headers,
-        unnest(@bodies::bytea[]) as body,
-        unnest(@truncateds::boolean[]) as truncated
-) as a
-on conflict (delivery_id, n) do nothing;
+    acknowledged_at = case when e.verdict = 'discarded' and starts_with(e.reason, 'endpoint deleted') then clock_timestamp() end
+from ends as e
+where d.id = e.delivery_id and d.state = 'pending';
 
 -- name: EndpointsSucceeded :exec
 update postbus.webhook_endpoints set failing_since = null
@@ -117,15 +117,28 @@ where d.id in (
     limit @most
 );
 
--- Takes the next due delivery of its endpoint for each slot, as far as there are any, and leases the slots.
+-- What a slot had set aside is its delivery in flight from now on, unless it was settled otherwise.
+-- name: Promote :many
+update postbus.webhook_slots as s
+set
+    delivery_id = s.ahead_id, ahead_id = null, lease = gen_random_uuid(), touched_at = clock_timestamp(),
+    lease_until = clock_timestamp() + make_interval(secs => @lease_seconds::float8)
+from postbus.webhook_deliveries as d
+where s.token = any(@tokens::uuid[]) and d.id = s.ahead_id and d.state = 'pending'
+returning s.token, s.lease::uuid as lease;
+
+-- Takes due deliveries of their endpoints for slots, as far as there are any: first those to be sent, whose slots it leases,
+-- then those to be set aside.
 -- name: TakeDeliveries :many
 with wants as (
     select
-        w.token, w.endpoint_id, w.ord,
-        row_number() over (partition by w.endpoint_id order by w.ord) as place,
+        w.token, w.endpoint_id, w.ahead,
+        row_number() over (partition by w.endpoint_id order by w.ahead, w.ord) as place,
         count(*) over (partition by w.endpoint_id) as wanted
     from (
-        select unnest(@tokens::uuid[]) as token, unnest(@endpoint_ids::uuid[]) as endpoint_id, unnest(@ords::integer[]) as ord
+        select
+            unnest(@tokens::uuid[]) as token, unnest(@endpoint_ids::uuid[]) as endpoint_id,
+            unnest(@aheads::boolean[]) as ahead, unnest(@ords::integer[]) as ord
     ) as w
 ),
 due as (
@@ -138,29 +151,45 @@ due as (
             d.endpoint_id = e.endpoint_id and d.state = 'pending' and not d.behind
             and d.next_attempt_at <= statement_timestamp()
             and not exists (
-                select from postbus.webhook_slots as s where s.endpoint_id = d.endpoint_id and s.delivery_id = d.id
+                select from postbus.webhook_slots as s where s.endpoint_id = d.endpoint_id and d.id in (s.delivery_id, s.ahead_id)
             )
         order by d.next_attempt_at, d.id
         limit e.wanted
     ) as n
 ),
 taken as (
-    update postbus.webhook_slots as s
-    set
-        delivery_id = due.id, lease = gen_random_uuid(), touched_at = clock_timestamp(),
-        lease_until = clock_timestamp() + make_interval(secs => @lease_seconds::float8)
+    select w.token, due.id as delivery_id, due.place, w.ahead
     from wants as w
     join due on due.endpoint_id = w.endpoint_id and due.place = w.place
-    where s.token = w.token
-    returning s.token, s.lease, due.id as delivery_id, due.place
+),
+per_slot as (
+    select
+        t.token, max(t.delivery_id) filter (where not t.ahead) as delivery_id, max(t.delivery_id) filter (where t.ahead) as ahead_id
+    from taken as t
+    group by t.token
+),
+leased as (
+    update postbus.webhook_slots as s
+    set
+        ahead_id = p.ahead_id, touched_at = clock_timestamp(),
+        delivery_id = coalesce(p.delivery_id, s.delivery_id),
+        lease = case when p.delivery_id is null then s.lease else gen_random_uuid() end,
+        lease_until = case
+            when p.delivery_id is null then s.lease_until
+            else clock_timestamp() + make_interval(secs => @lease_seconds::float8)
+        end
+    from per_slot as p
+    where s.token = p.token
+    returning s.token, s.lease
 )
 select
-    t.token, t.lease::uuid as lease, d.id, d.event_id, d.event_seq, d.event_type, d.subject, d.occurred_at, d.attempts, d.tries,
-    coalesce(d.line, '')::text as line,
+    t.token::uuid as token, coalesce(l.lease, t.token)::uuid as lease, t.ahead::boolean as ahead, d.id, d.event_id, d.event_seq, d.event_type, d.subject, d.occurred_at,
+    d.attempts, d.tries, coalesce(d.line, '')::text as line,
     (d.expires_at <= statement_timestamp())::boolean as expired,
     (e.id is null)::boolean as pruned, coalesce(e.data::text, '')::text as data, coalesce(e.trace, '')::text as trace,
     t.place, statement_timestamp()::timestamptz as taken_at
 from taken as t
+join leased as l on l.token = t.token
 join postbus.webhook_deliveries as d on d.id = t.delivery_id
 left join postbus.events as e on e.id = d.event_id
 order by d.endpoint_id, t.place;
@@ -170,14 +199,14 @@ order by d.endpoint_id, t.place;
 with retaken as (
     update postbus.webhook_slots as s
     set
-        lease = gen_random_uuid(), touched_at = clock_timestamp(),
+        ahead_id = null, lease = gen_random_uuid(), touched_at = clock_timestamp(),
         lease_until = clock_timestamp() + make_interval(secs => @lease_seconds::float8)
     where s.token = any(@tokens::uuid[]) and s.delivery_id is not null
     returning s.token, s.lease, s.delivery_id
 )
 select
-    t.token, t.lease::uuid as lease, d.id, d.event_id, d.event_seq, d.event_type, d.subject, d.occurred_at, d.attempts, d.tries,
-    coalesce(d.line, '')::text as line,
+    t.token, t.lease::uuid as lease, false as ahead, d.id, d.event_id, d.event_seq, d.event_type, d.subject, d.occurred_at,
+    d.attempts, d.tries, coalesce(d.line, '')::text as line,
     (d.expires_at <= statement_timestamp())::boolean as expired,
     (e.id is null)::boolean as pruned, coalesce(e.data::text, '')::text as data, coalesce(e.trace, '')::text as trace,
     0::bigint as place, statement_timestamp()::timestamptz as taken_at
@@ -188,7 +217,7 @@ left join postbus.events as e on e.id = d.event_id;
 -- Frees slots of what was in flight, without giving them up.
 -- name: ClearSlots :exec
 update postbus.webhook_slots
-set delivery_id = null, lease = null, lease_until = null, touched_at = clock_timestamp()
+set delivery_id = null, ahead_id = null, lease = null, lease_until = null, touched_at = clock_timestamp()
 where token = any(@tokens::uuid[]);
 
 -- Before a lane closes it must be alone with its endpoint: a fan-out that is under way may have counted on it. Endpoints that
@@ -206,7 +235,7 @@ delete from postbus.webhook_slots where token = any(@tokens::uuid[]);
 -- The slot goes on under a new job.
 -- name: PassOn :many
 update postbus.webhook_slots
-set token = gen_random_uuid(), job_id = null, delivery_id = null, lease = null, lease_until = null, touched_at = clock_timestamp()
+set token = gen_random_uuid(), job_id = null, delivery_id = null, ahead_id = null, lease = null, lease_until = null, touched_at = clock_timestamp()
 where token = @token
 returning token, endpoint_id;
 
@@ -225,7 +254,7 @@ from (
             c.endpoint_id = @endpoint_id and c.state = 'pending' and not c.behind
             and c.next_attempt_at <= statement_timestamp()
             and not exists (
-                select from postbus.webhook_slots as s where s.endpoint_id = c.endpoint_id and s.delivery_id = c.id
+                select from postbus.webhook_slots as s where s.endpoint_id = c.endpoint_id and c.id in (s.delivery_id, s.ahead_id)
             )
         order by c.next_attempt_at, c.id
         limit @look
@@ -259,7 +288,11 @@ select least(
 from (
     select d.next_attempt_at
     from postbus.webhook_deliveries as d
-    where d.endpoint_id = @endpoint_id and d.state = 'pending' and not d.behind
+    where
+        d.endpoint_id = @endpoint_id and d.state = 'pending' and not d.behind
+        and not exists (
+            select from postbus.webhook_slots as s where s.endpoint_id = d.endpoint_id and d.id in (s.delivery_id, s.ahead_id)
+        )
     order by d.next_attempt_at
     limit 1
 ) as n;

@@ -57,7 +57,7 @@ func (q *Queries) BeginTurn(ctx context.Context) error {
 
 const clearSlots = `-- name: ClearSlots :exec
 update postbus.webhook_slots
-set delivery_id = null, lease = null, lease_until = null, touched_at = clock_timestamp()
+set delivery_id = null, ahead_id = null, lease = null, lease_until = null, touched_at = clock_timestamp()
 where token = any($1::uuid[])
 `
 
@@ -176,61 +176,6 @@ func (q *Queries) EndpointsSucceeded(ctx context.Context, arg EndpointsSucceeded
 	return err
 }
 
-const insertAttempts = `-- name: InsertAttempts :exec
-insert into postbus.webhook_attempts (
-    delivery_id, n, endpoint_id, attempted_at, url, spent, status, latency_ms, error, response_headers, response_body, truncated
-)
-select
-    a.delivery_id, a.n, a.endpoint_id, clock_timestamp() - make_interval(secs => a.latency_ms / 1000), a.url, a.spent,
-    nullif(a.status, 0), a.latency_ms, nullif(a.error, ''), a.headers::json, a.body, a.truncated
-from (
-    select
-        unnest($1::bigint[]) as delivery_id,
-        unnest($2::integer[]) as n,
-        unnest($3::uuid[]) as endpoint_id,
-        unnest($4::text[]) as url,
-        unnest($5::boolean[]) as spent,
-        unnest($6::integer[]) as status,
-        unnest($7::float8[]) as latency_ms,
-        unnest($8::text[]) as error,
-        unnest($9::text[]) as headers,
-        unnest($10::bytea[]) as body,
-        unnest($11::boolean[]) as truncated
-) as a
-on conflict (delivery_id, n) do nothing
-`
-
-type InsertAttemptsParams struct {
-	DeliveryIds []int64
-	Ns          []int32
-	EndpointIds []string
-	Urls        []string
-	Spents      []bool
-	Statuses    []int32
-	LatenciesMs []float64
-	Errors      []string
-	Headers     []string
-	Bodies      [][]byte
-	Truncateds  []bool
-}
-
-func (q *Queries) InsertAttempts(ctx context.Context, arg InsertAttemptsParams) error {
-	_, err := q.db.Exec(ctx, insertAttempts,
-		arg.DeliveryIds,
-		arg.Ns,
-		arg.EndpointIds,
-		arg.Urls,
-		arg.Spents,
-		arg.Statuses,
-		arg.LatenciesMs,
-		arg.Errors,
-		arg.Headers,
-		arg.Bodies,
-		arg.Truncateds,
-	)
-	return err
-}
-
 const lockEndpoints = `-- name: LockEndpoints :many
 select
     id, owner_id, version, enabled, disabled_reason, ordered, max_in_flight, failing_since,
@@ -300,7 +245,7 @@ func (q *Queries) LockEndpoints(ctx context.Context, arg LockEndpointsParams) ([
 
 const lockSlots = `-- name: LockSlots :many
 select
-    token, endpoint_id, slot, coalesce(delivery_id, 0)::bigint as delivery_id, lease,
+    token, endpoint_id, slot, coalesce(delivery_id, 0)::bigint as delivery_id, coalesce(ahead_id, 0)::bigint as ahead_id, lease,
     coalesce(extract(epoch from lease_until - clock_timestamp()), 0)::float8 as lease_seconds
 from postbus.webhook_slots
 where token = any($1::uuid[])
@@ -317,6 +262,7 @@ type LockSlotsRow struct {
 	EndpointID   string
 	Slot         int32
 	DeliveryID   int64
+	AheadID      int64
 	Lease        *string
 	LeaseSeconds float64
 }
@@ -335,6 +281,7 @@ func (q *Queries) LockSlots(ctx context.Context, arg LockSlotsParams) ([]LockSlo
 			&i.EndpointID,
 			&i.Slot,
 			&i.DeliveryID,
+			&i.AheadID,
 			&i.Lease,
 			&i.LeaseSeconds,
 		); err != nil {
@@ -366,7 +313,7 @@ func (q *Queries) Pace(ctx context.Context, arg PaceParams) error {
 
 const passOn = `-- name: PassOn :many
 update postbus.webhook_slots
-set token = gen_random_uuid(), job_id = null, delivery_id = null, lease = null, lease_until = null, touched_at = clock_timestamp()
+set token = gen_random_uuid(), job_id = null, delivery_id = null, ahead_id = null, lease = null, lease_until = null, touched_at = clock_timestamp()
 where token = $1
 returning token, endpoint_id
 `
@@ -413,7 +360,7 @@ from (
             c.endpoint_id = $2 and c.state = 'pending' and not c.behind
             and c.next_attempt_at <= statement_timestamp()
             and not exists (
-                select from postbus.webhook_slots as s where s.endpoint_id = c.endpoint_id and s.delivery_id = c.id
+                select from postbus.webhook_slots as s where s.endpoint_id = c.endpoint_id and c.id in (s.delivery_id, s.ahead_id)
             )
         order by c.next_attempt_at, c.id
         limit $3
@@ -457,18 +404,59 @@ func (q *Queries) PostponeHeads(ctx context.Context, arg PostponeHeadsParams) (i
 	return result.RowsAffected(), nil
 }
 
+const promote = `-- name: Promote :many
+update postbus.webhook_slots as s
+set
+    delivery_id = s.ahead_id, ahead_id = null, lease = gen_random_uuid(), touched_at = clock_timestamp(),
+    lease_until = clock_timestamp() + make_interval(secs => $1::float8)
+from postbus.webhook_deliveries as d
+where s.token = any($2::uuid[]) and d.id = s.ahead_id and d.state = 'pending'
+returning s.token, s.lease::uuid as lease
+`
+
+type PromoteParams struct {
+	LeaseSeconds float64
+	Tokens       []string
+}
+
+type PromoteRow struct {
+	Token string
+	Lease string
+}
+
+// What a slot had set aside is its delivery in flight from now on, unless it was settled otherwise.
+func (q *Queries) Promote(ctx context.Context, arg PromoteParams) ([]PromoteRow, error) {
+	rows, err := q.db.Query(ctx, promote, arg.LeaseSeconds, arg.Tokens)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PromoteRow
+	for rows.Next() {
+		var i PromoteRow
+		if err := rows.Scan(&i.Token, &i.Lease); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const retakeDeliveries = `-- name: RetakeDeliveries :many
 with retaken as (
     update postbus.webhook_slots as s
     set
-        lease = gen_random_uuid(), touched_at = clock_timestamp(),
+        ahead_id = null, lease = gen_random_uuid(), touched_at = clock_timestamp(),
         lease_until = clock_timestamp() + make_interval(secs => $1::float8)
     where s.token = any($2::uuid[]) and s.delivery_id is not null
     returning s.token, s.lease, s.delivery_id
 )
 select
-    t.token, t.lease::uuid as lease, d.id, d.event_id, d.event_seq, d.event_type, d.subject, d.occurred_at, d.attempts, d.tries,
-    coalesce(d.line, '')::text as line,
+    t.token, t.lease::uuid as lease, false as ahead, d.id, d.event_id, d.event_seq, d.event_type, d.subject, d.occurred_at,
+    d.attempts, d.tries, coalesce(d.line, '')::text as line,
     (d.expires_at <= statement_timestamp())::boolean as expired,
     (e.id is null)::boolean as pruned, coalesce(e.data::text, '')::text as data, coalesce(e.trace, '')::text as trace,
     0::bigint as place, statement_timestamp()::timestamptz as taken_at
@@ -485,6 +473,7 @@ type RetakeDeliveriesParams struct {
 type RetakeDeliveriesRow struct {
 	Token      string
 	Lease      string
+	Ahead      bool
 	ID         int64
 	EventID    string
 	EventSeq   int64
@@ -515,6 +504,7 @@ func (q *Queries) RetakeDeliveries(ctx context.Context, arg RetakeDeliveriesPara
 		if err := rows.Scan(
 			&i.Token,
 			&i.Lease,
+			&i.Ahead,
 			&i.ID,
 			&i.EventID,
 			&i.EventSeq,
@@ -548,7 +538,11 @@ select least(
 from (
     select d.next_attempt_at
     from postbus.webhook_deliveries as d
-    where d.endpoint_id = $2 and d.state = 'pending' and not d.behind
+    where
+        d.endpoint_id = $2 and d.state = 'pending' and not d.behind
+        and not exists (
+            select from postbus.webhook_slots as s where s.endpoint_id = d.endpoint_id and d.id in (s.delivery_id, s.ahead_id)
+        )
     order by d.next_attempt_at
     limit 1
 ) as n
@@ -576,31 +570,54 @@ with results as (
         unnest($4::integer[]) as spent,
         unnest($5::integer[]) as tries,
         unnest($6::float8[]) as wait_seconds
+),
+ends as (
+    select
+        r.delivery_id, r.reason, r.spent, r.tries,
+        clock_timestamp() + make_interval(secs => r.wait_seconds) as next_at,
+        case
+            when r.state <> 'pending' then r.state
+            when d.expires_at <= clock_timestamp() + make_interval(secs => r.wait_seconds) then 'expired'
+            else 'pending'
+        end as verdict
+    from results as r
+    join postbus.webhook_deliveries as d on d.id = r.delivery_id
+),
+logged as (
+    insert into postbus.webhook_attempts (
+        delivery_id, n, endpoint_id, attempted_at, url, spent, status, latency_ms, error, response_headers, response_body, truncated
+    )
+    select
+        a.delivery_id, a.n, a.endpoint_id, clock_timestamp() - make_interval(secs => a.latency_ms / 1000), a.url, a.spent,
+        nullif(a.status, 0), a.latency_ms, nullif(a.error, ''), a.headers::json, a.body, a.truncated
+    from (
+        select
+            unnest($7::bigint[]) as delivery_id,
+            unnest($8::integer[]) as n,
+            unnest($9::uuid[]) as endpoint_id,
+            unnest($10::text[]) as url,
+            unnest($11::boolean[]) as spent,
+            unnest($12::integer[]) as status,
+            unnest($13::float8[]) as latency_ms,
+            unnest($14::text[]) as error,
+            unnest($15::text[]) as headers,
+            unnest($16::bytea[]) as body,
+            unnest($17::boolean[]) as truncated
+    ) as a
+    on conflict (delivery_id, n) do nothing
 )
 update postbus.webhook_deliveries as d
 set
-    state = case
-        when r.state = 'pending' and d.expires_at <= clock_timestamp() + make_interval(secs => r.wait_seconds) then 'discarded'
-        else r.state
-    end,
-    reason = case
-        when r.state = 'pending' and d.expires_at <= clock_timestamp() + make_interval(secs => r.wait_seconds)
-            then 'expired before its next attempt; the last: ' || r.reason
-        else nullif(r.reason, '')
-    end,
-    attempts = d.attempts + r.spent,
-    tries = d.tries + r.tries,
-    next_attempt_at = case
-        when r.state = 'pending' and d.expires_at > clock_timestamp() + make_interval(secs => r.wait_seconds)
-            then clock_timestamp() + make_interval(secs => r.wait_seconds)
-    end,
-    settled_at = case
-        when r.state <> 'pending' or d.expires_at <= clock_timestamp() + make_interval(secs => r.wait_seconds) then clock_timestamp()
-    end,
+    state = case e.verdict when 'expired' then 'discarded' else e.verdict end,
+    reason = case e.verdict when 'expired' then 'expired before its next attempt; the last: ' || e.reason else nullif(e.reason, '') end,
+    attempts = d.attempts + e.spent,
+    tries = d.tries + e.tries,
+    next_attempt_at = case e.verdict when 'pending' then e.next_at end,
+    settled_at = case when e.verdict <> 'pending' then clock_timestamp() end,
     -- Nothing can be done about what a deleted endpoint did not get: no alert.
-    acknowledged_at = case when r.state = 'discarded' and starts_with(r.reason, 'endpoint deleted') then clock_timestamp() end
-from results as r
-where d.id = r.delivery_id and d.state = 'pending'
+    acknowledged_at = case when e.verdict = 'discarded' and starts_with(e.reason, 'endpoint deleted') then clock_timestamp() end
+from ends as e
+where d.id = e.delivery_id and d.state = 'pending'
 `
 
 type SettleDeliveriesParams struct {
@@ -610,9 +627,20 @@ type SettleDeliveriesParams struct {
 	Spent        []int32
 	Tries        []int32
 	WaitsSeconds []float64
+	LoggedIds    []int64
+	Ns           []int32
+	EndpointIds  []string
+	Urls         []string
+	LoggedSpent  []bool
+	Statuses     []int32
+	LatenciesMs  []float64
+	Errors       []string
+	Headers      []string
+	Bodies       [][]byte
+	Truncateds   []bool
 }
 
-// The results. Each is of a delivery in flight, whose slot the turn holds.
+// The results, each of a delivery in flight whose slot the turn holds, and the attempts that go on record.
 func (q *Queries) SettleDeliveries(ctx context.Context, arg SettleDeliveriesParams) error {
 	_, err := q.db.Exec(ctx, settleDeliveries,
 		arg.DeliveryIds,
@@ -621,6 +649,17 @@ func (q *Queries) SettleDeliveries(ctx context.Context, arg SettleDeliveriesPara
 		arg.Spent,
 		arg.Tries,
 		arg.WaitsSeconds,
+		arg.LoggedIds,
+		arg.Ns,
+		arg.EndpointIds,
+		arg.Urls,
+		arg.LoggedSpent,
+		arg.Statuses,
+		arg.LatenciesMs,
+		arg.Errors,
+		arg.Headers,
+		arg.Bodies,
+		arg.Truncateds,
 	)
 	return err
 }
@@ -628,11 +667,13 @@ func (q *Queries) SettleDeliveries(ctx context.Context, arg SettleDeliveriesPara
 const takeDeliveries = `-- name: TakeDeliveries :many
 with wants as (
     select
-        w.token, w.endpoint_id, w.ord,
-        row_number() over (partition by w.endpoint_id order by w.ord) as place,
+        w.token, w.endpoint_id, w.ahead,
+        row_number() over (partition by w.endpoint_id order by w.ahead, w.ord) as place,
         count(*) over (partition by w.endpoint_id) as wanted
     from (
-        select unnest($1::uuid[]) as token, unnest($2::uuid[]) as endpoint_id, unnest($3::integer[]) as ord
+        select
+            unnest($1::uuid[]) as token, unnest($2::uuid[]) as endpoint_id,
+            unnest($3::boolean[]) as ahead, unnest($4::integer[]) as ord
     ) as w
 ),
 due as (
@@ -645,29 +686,45 @@ due as (
             d.endpoint_id = e.endpoint_id and d.state = 'pending' and not d.behind
             and d.next_attempt_at <= statement_timestamp()
             and not exists (
-                select from postbus.webhook_slots as s where s.endpoint_id = d.endpoint_id and s.delivery_id = d.id
+                select from postbus.webhook_slots as s where s.endpoint_id = d.endpoint_id and d.id in (s.delivery_id, s.ahead_id)
             )
         order by d.next_attempt_at, d.id
         limit e.wanted
     ) as n
 ),
 taken as (
-    update postbus.webhook_slots as s
-    set
-        delivery_id = due.id, lease = gen_random_uuid(), touched_at = clock_timestamp(),
-        lease_until = clock_timestamp() + make_interval(secs => $4::float8)
+    select w.token, due.id as delivery_id, due.place, w.ahead
     from wants as w
     join due on due.endpoint_id = w.endpoint_id and due.place = w.place
-    where s.token = w.token
-    returning s.token, s.lease, due.id as delivery_id, due.place
+),
+per_slot as (
+    select
+        t.token, max(t.delivery_id) filter (where not t.ahead) as delivery_id, max(t.delivery_id) filter (where t.ahead) as ahead_id
+    from taken as t
+    group by t.token
+),
+leased as (
+    update postbus.webhook_slots as s
+    set
+        ahead_id = p.ahead_id, touched_at = clock_timestamp(),
+        delivery_id = coalesce(p.delivery_id, s.delivery_id),
+        lease = case when p.delivery_id is null then s.lease else gen_random_uuid() end,
+        lease_until = case
+            when p.delivery_id is null then s.lease_until
+            else clock_timestamp() + make_interval(secs => $5::float8)
+        end
+    from per_slot as p
+    where s.token = p.token
+    returning s.token, s.lease
 )
 select
-    t.token, t.lease::uuid as lease, d.id, d.event_id, d.event_seq, d.event_type, d.subject, d.occurred_at, d.attempts, d.tries,
-    coalesce(d.line, '')::text as line,
+    t.token::uuid as token, coalesce(l.lease, t.token)::uuid as lease, t.ahead::boolean as ahead, d.id, d.event_id, d.event_seq, d.event_type, d.subject, d.occurred_at,
+    d.attempts, d.tries, coalesce(d.line, '')::text as line,
     (d.expires_at <= statement_timestamp())::boolean as expired,
     (e.id is null)::boolean as pruned, coalesce(e.data::text, '')::text as data, coalesce(e.trace, '')::text as trace,
     t.place, statement_timestamp()::timestamptz as taken_at
 from taken as t
+join leased as l on l.token = t.token
 join postbus.webhook_deliveries as d on d.id = t.delivery_id
 left join postbus.events as e on e.id = d.event_id
 order by d.endpoint_id, t.place
@@ -676,6 +733,7 @@ order by d.endpoint_id, t.place
 type TakeDeliveriesParams struct {
 	Tokens       []string
 	EndpointIds  []string
+	Aheads       []bool
 	Ords         []int32
 	LeaseSeconds float64
 }
@@ -683,6 +741,7 @@ type TakeDeliveriesParams struct {
 type TakeDeliveriesRow struct {
 	Token      string
 	Lease      string
+	Ahead      bool
 	ID         int64
 	EventID    string
 	EventSeq   int64
@@ -700,11 +759,13 @@ type TakeDeliveriesRow struct {
 	TakenAt    time.Time
 }
 
-// Takes the next due delivery of its endpoint for each slot, as far as there are any, and leases the slots.
+// Takes due deliveries of their endpoints for slots, as far as there are any: first those to be sent, whose slots it leases,
+// then those to be set aside.
 func (q *Queries) TakeDeliveries(ctx context.Context, arg TakeDeliveriesParams) ([]TakeDeliveriesRow, error) {
 	rows, err := q.db.Query(ctx, takeDeliveries,
 		arg.Tokens,
 		arg.EndpointIds,
+		arg.Aheads,
 		arg.Ords,
 		arg.LeaseSeconds,
 	)
@@ -718,6 +779,7 @@ func (q *Queries) TakeDeliveries(ctx context.Context, arg TakeDeliveriesParams) 
 		if err := rows.Scan(
 			&i.Token,
 			&i.Lease,
+			&i.Ahead,
 			&i.ID,
 			&i.EventID,
 			&i.EventSeq,
