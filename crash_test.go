@@ -174,7 +174,7 @@ func (c *crasher) finish() {
 	c.record(10_000 - c.recorded)
 	cmd := c.spawn()
 	defer c.kill(cmd)
-	eventually(c.t, 120*time.Second, c.pool, int64(c.recorded*len(crashSubs)), `select count(*) from handled`)
+	eventually(c.t, 5*time.Minute, c.pool, int64(c.recorded*len(crashSubs)), `select count(*) from handled`)
 	eventually(c.t, 30*time.Second, c.pool, int64(0), `select count(*) from postbus.river_job where kind = any($1) and state <> 'completed'`, crashSubs)
 	if doubled := one[int64](c.t, c.pool, doubledSQL); doubled != 0 {
 		c.t.Errorf("%d (event, subscription) pairs have two jobs", doubled)

@@ -37,6 +37,7 @@ func TestServerComesBack(t *testing.T) {
 	server := start(t, devpg.ForTests())
 	address := server.Addr()
 	run(t, server, "create table marks ()")
+	run(t, server, "checkpoint") // servers for tests do not wait for their log
 	for name, halt := range map[string]func() error{
 		"halt":    server.Halt,
 		"crash":   server.HaltImmediate,
