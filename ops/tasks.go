@@ -1,0 +1,106 @@
+package ops
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/postbus/postbus/jobs"
+)
+
+// Task is a job as it is answered.
+type Task struct {
+	ID           string          `json:"id"`
+	Kind         string          `json:"kind"`
+	Queue        string          `json:"queue"`
+	State        string          `json:"state" enum:"pending,running,retryable,completed,discarded,cancelled"`
+	Args         json.RawMessage `json:"args"`
+	OwnerID      string          `json:"owner_id,omitempty"`
+	Trace        string          `json:"trace,omitempty"`
+	Attempt      int             `json:"attempt"`
+	MaxAttempts  int             `json:"max_attempts"`
+	Snoozes      int             `json:"snoozes,omitempty"`
+	CreatedAt    time.Time       `json:"created_at"`
+	RunAt        time.Time       `json:"run_at"`
+	AttemptedAt  *time.Time      `json:"attempted_at,omitempty"`
+	FinishedAt   *time.Time      `json:"finished_at,omitempty"`
+	Instance     string          `json:"instance,omitempty"`
+	Acknowledged bool            `json:"acknowledged,omitempty"`
+	Errors       []TaskError     `json:"errors,omitempty"`
+}
+
+// TaskError is how one attempt failed.
+type TaskError struct {
+	Attempt int       `json:"attempt"`
+	At      time.Time `json:"at"`
+	Error   string    `json:"error"`
+	Stack   string    `json:"stack,omitempty"`
+}
+
+// AuditOwner makes an act on the job a line of its owner's.
+func (t Task) AuditOwner() string { return t.OwnerID }
+
+// TaskID names one job.
+type TaskID struct {
+	ID string `json:"id" doc:"The job's id" minLength:"1" maxLength:"40"`
+}
+
+func declareTasks(r *Registry) error {
+	return firstError(
+		add(r, Op[TaskID, Task]{
+			Name: "tasks.get", Summary: "Show one job with the error of every attempt", Access: Read, Run: getTask,
+		}),
+		add(r, Op[TaskID, Task]{
+			Name: "tasks.retry", Summary: "Run a job again now, whatever attempts it has spent", Access: Act, Idempotent: true,
+			Run: func(ctx context.Context, c *Call, in TaskID) (Task, error) {
+				return actOnTask(ctx, c, in, c.tasks().Retry)
+			},
+		}),
+	)
+}
+
+// tasks is the inspector of the call's transaction.
+func (c *Call) tasks() jobs.Inspector {
+	if c.Tx != nil {
+		return c.Runtime.Inspector().With(c.Tx)
+	}
+	return c.Runtime.Inspector()
+}
+
+func getTask(ctx context.Context, c *Call, in TaskID) (Task, error) {
+	job, err := c.tasks().Get(ctx, jobs.JobID(in.ID))
+	if err != nil {
+		return Task{}, err
+	}
+	return taskOf(job), c.Mine(job.Owner, "job", in.ID)
+}
+
+// actOnTask does it to a job that the caller may see.
+func actOnTask(ctx context.Context, c *Call, in TaskID, do func(context.Context, jobs.JobID) (jobs.Job, error)) (Task, error) {
+	if _, err := getTask(ctx, c, in); err != nil {
+		return Task{}, err
+	}
+	job, err := do(ctx, jobs.JobID(in.ID))
+	return taskOf(job), err
+}
+
+func taskOf(j jobs.Job) Task {
+	t := Task{
+		ID: string(j.ID), Kind: j.Kind, Queue: j.Queue, State: string(j.State), Args: j.Args, OwnerID: j.Owner, Trace: j.Trace,
+		Attempt: j.Attempt, MaxAttempts: j.MaxAttempts, Snoozes: j.Snoozes, CreatedAt: j.CreatedAt, RunAt: j.RunAt,
+		AttemptedAt: j.AttemptedAt, FinishedAt: j.FinishedAt, Instance: j.Instance, Acknowledged: j.Acknowledged,
+	}
+	for _, e := range j.Errors {
+		t.Errors = append(t.Errors, TaskError{Attempt: e.Attempt, At: e.At, Error: e.Error, Stack: e.Stack})
+	}
+	return t
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
