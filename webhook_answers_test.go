@@ -54,32 +54,60 @@ func TestWebhookIsTriedAgain(t *testing.T) {
 	}
 }
 
-// The promise: a receiver that asks to come back later costs no attempt, and hears nothing before.
+// The promise: a receiver that asks to come back later costs no attempt, and hears nothing before. Two attempts in all: ten
+// times "later" would use them up if they counted.
 func TestRetryAfterSpendsNoAttempt(t *testing.T) {
 	t.Parallel()
 	pool := testdb.New(t)
 	receiver := postbustest.NewReceiver(t)
 	receiver.Answer(func(m postbustest.Message) postbustest.Answer {
-		if m.N <= 4 {
-			return postbustest.Answer{Status: 429, Header: map[string]string{"Retry-After": "1"}}
+		if m.N <= 10 {
+			return postbustest.Answer{Status: 429, Header: map[string]string{"Retry-After": "2"}}
 		}
 		return postbustest.Answer{}
 	})
-	// Two attempts in all: ten times "later" would use them up if they counted.
 	bus := startBus(t, pool, withWebhooks(postbus.Config{Webhooks: &webhooks.Config{Schedule: []time.Duration{10 * time.Millisecond}}}))
 	made := endpointTo(t, bus, receiver, webhooks.EndpointSpec{})
 	change(t, pool, bus, "n1", nil)
 	change(t, pool, bus, "n2", nil)
+	got := receiver.WaitFor(t, 12, 2*time.Minute)
 	done := deliveries(t, bus, made.Endpoint.ID, webhooks.Delivered, 2)
-	got := receiver.Messages()
-	for i := 1; i < 5; i++ {
-		if pause := got[i].At.Sub(got[i-1].At); pause < 990*time.Millisecond {
-			t.Errorf("request %d came %s after a Retry-After of 1 s", i+1, pause)
+	for i := 1; i <= 10; i++ {
+		if pause := got[i].At.Sub(got[i-1].At); pause < 1990*time.Millisecond {
+			t.Errorf("request %d came %s after a Retry-After of 2 s", i+1, pause)
 		}
 	}
-	if tries := done[0].Tries + done[1].Tries; tries != 6 || done[0].Attempts != 1 || done[1].Attempts != 1 {
+	if tries := done[0].Tries + done[1].Tries; tries != 12 || done[0].Attempts != 1 || done[1].Attempts != 1 {
 		t.Errorf("%d tries; attempts spent: %d and %d, want 1 each", tries, done[0].Attempts, done[1].Attempts)
 	}
+}
+
+// One lane's Retry-After holds for all lanes of the endpoint: what is under way ends, and nothing else is sent.
+func TestRetryAfterHoldsAllLanes(t *testing.T) {
+	t.Parallel()
+	pool := testdb.New(t)
+	receiver := postbustest.NewReceiver(t)
+	receiver.Answer(func(m postbustest.Message) postbustest.Answer {
+		if m.N == 100 {
+			return postbustest.Answer{Status: 503, Header: map[string]string{"Retry-After": "2"}}
+		}
+		return postbustest.Answer{Wait: 5 * time.Millisecond}
+	})
+	bus := startBus(t, pool, withWebhooks(postbus.Config{}))
+	const lanes = 4
+	endpointTo(t, bus, receiver, webhooks.EndpointSpec{MaxInFlight: lanes})
+	recordAll(t, pool, bus.Recorder(), 300, numbered("n"))
+	got := receiver.WaitFor(t, 301, time.Minute)
+	late := 0
+	for _, m := range got[100:] {
+		if since := m.At.Sub(got[99].At); since > 500*time.Millisecond && since < 1900*time.Millisecond {
+			late++
+		}
+	}
+	if late > 0 {
+		t.Errorf("%d requests came while the receiver wanted none", late)
+	}
+	settle(t, pool)
 }
 
 // 410: this delivery is discarded, the endpoint disabled at once, what waits is discarded, what comes is skipped and can be

@@ -30,7 +30,7 @@ type sender struct {
 	target  target
 	version int64     // the endpoint's, as the last turn said
 	until   time.Time // the end of its slice
-	lease   time.Time // until then nothing else sends what is in hand: an early estimate of the lease's end
+	asked   time.Time // when the last turn was asked for; its lease began later
 }
 
 // runLane handles webhook.deliver: it sends the endpoint's due deliveries one after the other. No connection is held while a
@@ -69,7 +69,7 @@ func (l *sender) turn(ctx context.Context, t turn) (turned, error) {
 	asked := time.Now()
 	answer, err := l.s.clerk.turn(ctx, t)
 	if err == nil {
-		l.version, l.lease = answer.version, asked.Add(l.s.lease())
+		l.version, l.asked = answer.version, asked
 	}
 	return answer, err
 }
@@ -103,14 +103,18 @@ func (l *sender) work(ctx context.Context, t turned) (turned, error) {
 }
 
 // mayRunAhead says whether what was set aside may be sent before the last result is on record: it was a success, the lane
-// goes on, and the lease covers a whole request.
+// goes on, no other lane of the endpoint has met a refusal since, and the lease covers a whole request.
 func (l *sender) mayRunAhead(done turn) bool {
-	return !done.last && done.result.state == Delivered && time.Until(l.lease) > l.s.cfg.Timeout+leaseMargin/2
+	return !done.last && done.result.state == Delivered && !l.s.setbacks.since(l.args.EndpointID, l.asked) &&
+		time.Until(l.ends()) > l.s.cfg.Timeout
 }
+
+// ends is when the lane must have its answer: the slot's lease ends later, by what it takes to record it.
+func (l *sender) ends() time.Time { return l.asked.Add(l.s.lease() - leaseMargin/2) }
 
 // send makes the request of a delivery in hand.
 func (l *sender) send(ctx context.Context, t *taken) turn {
-	ctx, cancel := context.WithDeadline(ctx, l.lease.Add(-leaseMargin/2))
+	ctx, cancel := context.WithDeadline(ctx, l.ends())
 	defer cancel()
 	done := turn{args: l.args, sent: t}
 	response, err := l.post(ctx, t)
@@ -120,6 +124,9 @@ func (l *sender) send(ctx context.Context, t *taken) turn {
 		return done
 	}
 	o := l.s.judge(int(t.Attempts), response, time.Now())
+	if o.sent && !o.healthy {
+		l.s.setbacks.note(l.args.EndpointID)
+	}
 	done.result = &o
 	done.answer = &reply{
 		url: l.target.url, status: response.Status, latency: response.Latency, headers: response.Header,
@@ -174,6 +181,6 @@ func (l *sender) record(ctx context.Context, done turn, ahead *taken) (answer tu
 			return turned{}, nil, err
 		}
 	}
-	l.version, l.lease = answer.version, begun.Add(l.s.lease())
+	l.version, l.asked = answer.version, begun
 	return answer, following, nil
 }

@@ -27,6 +27,8 @@ type Service struct {
 	jobs   jobs.Runtime
 	clerk  *clerk
 	poller *poller
+	// setbacks is shared by the lanes of this process.
+	setbacks *setbacks
 }
 
 // New checks the configuration. Nothing touches the database yet.
@@ -35,7 +37,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{cfg: cfg, pool: pool}
+	s := &Service{cfg: cfg, pool: pool, setbacks: &setbacks{}}
 	if s.ring, err = cfg.ring(); err != nil {
 		return nil, err
 	}
