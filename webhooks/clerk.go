@@ -112,12 +112,15 @@ func (c *clerk) try(ctx context.Context, batch []request) error {
 		turns[i] = r.turn
 	}
 	var answers []turned
-	err := pg.InTx(ctx, c.s.pool, func(ctx context.Context, tx pgx.Tx) error {
-		err := queries(tx).BeginTurn(ctx)
-		if err == nil {
-			answers, err = c.s.take(ctx, tx, turns)
-		}
-		return err
+	// Together turns a panic into an error: without its clerk a process would deliver nothing any more.
+	err := loop.Together(ctx, 1, func(ctx context.Context, _ int) error {
+		return pg.InTx(ctx, c.s.pool, func(ctx context.Context, tx pgx.Tx) error {
+			err := queries(tx).BeginTurn(ctx)
+			if err == nil {
+				answers, err = c.s.take(ctx, tx, turns)
+			}
+			return err
+		})
 	})
 	if err != nil {
 		return fmt.Errorf("turn of %d webhook lanes: %w", len(batch), err)

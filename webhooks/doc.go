@@ -21,10 +21,11 @@
 //
 // How it works. The subscription webhook.fanout writes one delivery row for each matching endpoint of the event's owner and
 // opens a lane where fewer than MaxInFlight are open. A lane is a job of the kind webhook.deliver: it holds one slot of the
-// endpoint and sends due deliveries one after the other; the transaction that records one result takes the next delivery. So
-// a deep backlog costs one short transaction a delivery and no job wakes up in vain. Retries are rows with a time; a poll each
-// second opens lanes for what falls due. Lanes of a failing endpoint run in a queue of their own, so that many dead receivers
-// never use up the workers of the living ones.
+// endpoint and sends due deliveries one after the other; the transaction that records one result takes the next delivery,
+// and sets one more aside, which is sent while the success of the one before is recorded. So a deep backlog costs one short
+// transaction a delivery and no job wakes up in vain. Retries are rows with a time; a poll each second opens lanes for what
+// falls due. Lanes of a failing endpoint run in a queue of their own, so that many dead receivers never use up the workers of
+// the living ones.
 //
 // Limits: 10 s for a whole exchange, 18 attempts over 5.3 days, 6 days for the life of a delivery, 64 KiB read of an answer and
 // 16 KiB kept, attempts kept 30 days, deliveries as long as their event.
