@@ -11,6 +11,8 @@ var (
 	ErrNotFound = errors.New("event not found")
 	// ErrNotPoisoned says that only a poisoned event can be requeued.
 	ErrNotPoisoned = errors.New("event is not poisoned")
+	// ErrConflict says that an event with this id stands already, and says something else.
+	ErrConflict = errors.New("conflict")
 	// ErrReplayNotFound says that the replay does not exist, or has been pruned.
 	ErrReplayNotFound = errors.New("replay not found")
 	// ErrForeignName says that a name belongs to another application on this database.

@@ -52,20 +52,31 @@ func (r recorder) record(ctx context.Context, ownerID, typ, subject string, data
 	if err != nil {
 		return "", fmt.Errorf("record %q: %w", typ, err)
 	}
-	params := eventsql.RecordEventParams{Type: typ, OwnerID: ownerID, Subject: subject, Data: raw}
-	if r.trace != nil {
-		if trace := r.trace(ctx); trace != "" {
-			params.Trace = &trace
-		}
-	}
-	id, err = eventsql.New(r.db).RecordEvent(ctx, params)
+	id, err = eventsql.New(r.db).RecordEvent(ctx, eventsql.RecordEventParams{
+		Type: typ, OwnerID: ownerID, Subject: subject, Data: raw, Trace: r.traceOf(ctx),
+	})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return "", fmt.Errorf("record %q: %w: declare it in Config.Types or with postbus.declare_type", typ, ErrUndeclaredType)
+		return "", undeclared(typ)
 	}
 	if err != nil {
 		return "", fmt.Errorf("record %q: %w", typ, refusal(err))
 	}
 	return id, nil
+}
+
+// traceOf is the traceparent of the recording span, nil where there is none.
+func (r recorder) traceOf(ctx context.Context) *string {
+	if r.trace == nil {
+		return nil
+	}
+	if trace := r.trace(ctx); trace != "" {
+		return &trace
+	}
+	return nil
+}
+
+func undeclared(typ string) error {
+	return fmt.Errorf("record %q: %w: declare it in Config.Types or with postbus.declare_type", typ, ErrUndeclaredType)
 }
 
 // check looks at what Go can see before the database does: a statement refused there aborts the caller's transaction.

@@ -18,11 +18,12 @@ import (
 
 // ReplayFilter selects replays. Zero fields do not select.
 type ReplayFilter struct {
-	Target ReplayKind
-	Name   string
-	State  ReplayState
-	Cursor string // ReplayPage.Next of the page before
-	Limit  int    // default 50, at most 200
+	Target  ReplayKind
+	Name    string
+	OwnerID string // replays of this owner's events only
+	State   ReplayState
+	Cursor  string // ReplayPage.Next of the page before
+	Limit   int    // default 50, at most 200
 }
 
 // ReplayPage is one page of replays, newest first. Next is "" on the last one.
@@ -79,7 +80,8 @@ func (b *Bus) Replays(ctx context.Context, f ReplayFilter) (ReplayPage, error) {
 		return ReplayPage{}, err
 	}
 	rows, err := queries(b.pool).ListReplays(ctx, eventsql.ListReplaysParams{
-		Target: string(f.Target), Name: f.Name, State: string(f.State), Before: before, BeforeID: id, PageSize: int32(limit) + 1,
+		Target: string(f.Target), Name: f.Name, OwnerID: f.OwnerID, State: string(f.State),
+		Before: before, BeforeID: id, PageSize: int32(limit) + 1,
 	})
 	if err != nil {
 		return ReplayPage{}, fmt.Errorf("list replays: %w", err)

@@ -6,6 +6,21 @@ from postbus.event_types as t
 where t.name = @type::text
 returning id;
 
+-- Recording under an id of the caller's: one event for an id, however often it is said. Nothing is made where the id is taken
+-- (a transaction that is about to take it is waited for) or the type is not declared.
+-- name: RecordEventAs :one
+with made as (
+    insert into postbus.events (id, type, owner_id, subject, data, trace)
+    select @id::uuid, t.name, @owner_id::text, @subject::text, @data::json, sqlc.narg(trace)::text
+    from postbus.event_types as t
+    where t.name = @type::text
+    on conflict (id) do nothing
+    returning id
+)
+select
+    exists (select from made) as fresh,
+    exists (select from postbus.event_types as t where t.name = @type::text) as declared;
+
 -- The promise "no cursor": every unmarked, due row is claimed in the end, whatever its seq. floor_seq only says where this
 -- scan starts; the relay scans from 0 at a bounded interval and before it sleeps. Rows that another relay holds are skipped.
 -- name: ClaimEvents :many

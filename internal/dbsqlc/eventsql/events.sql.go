@@ -520,6 +520,50 @@ func (q *Queries) RecordEvent(ctx context.Context, arg RecordEventParams) (strin
 	return id, err
 }
 
+const recordEventAs = `-- name: RecordEventAs :one
+with made as (
+    insert into postbus.events (id, type, owner_id, subject, data, trace)
+    select $2::uuid, t.name, $3::text, $4::text, $5::json, $6::text
+    from postbus.event_types as t
+    where t.name = $1::text
+    on conflict (id) do nothing
+    returning id
+)
+select
+    exists (select from made) as fresh,
+    exists (select from postbus.event_types as t where t.name = $1::text) as declared
+`
+
+type RecordEventAsParams struct {
+	Type    string
+	ID      string
+	OwnerID string
+	Subject string
+	Data    []byte
+	Trace   *string
+}
+
+type RecordEventAsRow struct {
+	Fresh    bool
+	Declared bool
+}
+
+// Recording under an id of the caller's: one event for an id, however often it is said. Nothing is made where the id is taken
+// (a transaction that is about to take it is waited for) or the type is not declared.
+func (q *Queries) RecordEventAs(ctx context.Context, arg RecordEventAsParams) (RecordEventAsRow, error) {
+	row := q.db.QueryRow(ctx, recordEventAs,
+		arg.Type,
+		arg.ID,
+		arg.OwnerID,
+		arg.Subject,
+		arg.Data,
+		arg.Trace,
+	)
+	var i RecordEventAsRow
+	err := row.Scan(&i.Fresh, &i.Declared)
+	return i, err
+}
+
 const requeueEvent = `-- name: RequeueEvent :one
 update postbus.events
 set poisoned_at = null, attempts = 0, next_attempt_at = null

@@ -36,6 +36,7 @@ from postbus.replays
 where
     (@target::text = '' or target = @target)
     and (@name::text = '' or name = @name)
+    and (@owner_id::text = '' or owner_id = @owner_id)
     and (@state::text = '' or state = @state)
     and (sqlc.narg(before)::timestamptz is null or (created_at, id) < (sqlc.narg(before), @before_id::uuid))
 order by created_at desc, id desc

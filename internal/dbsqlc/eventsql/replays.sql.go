@@ -230,15 +230,17 @@ from postbus.replays
 where
     ($1::text = '' or target = $1)
     and ($2::text = '' or name = $2)
-    and ($3::text = '' or state = $3)
-    and ($4::timestamptz is null or (created_at, id) < ($4, $5::uuid))
+    and ($3::text = '' or owner_id = $3)
+    and ($4::text = '' or state = $4)
+    and ($5::timestamptz is null or (created_at, id) < ($5, $6::uuid))
 order by created_at desc, id desc
-limit $6
+limit $7
 `
 
 type ListReplaysParams struct {
 	Target   string
 	Name     string
+	OwnerID  string
 	State    string
 	Before   *time.Time
 	BeforeID string
@@ -250,6 +252,7 @@ func (q *Queries) ListReplays(ctx context.Context, arg ListReplaysParams) ([]Pos
 	rows, err := q.db.Query(ctx, listReplays,
 		arg.Target,
 		arg.Name,
+		arg.OwnerID,
 		arg.State,
 		arg.Before,
 		arg.BeforeID,
