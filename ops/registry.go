@@ -44,7 +44,9 @@ func New(deps Deps) (*Registry, error) {
 		deps.Log = slog.Default()
 	}
 	r := &Registry{deps: deps, byName: map[string]*Operation{}}
-	for _, room := range []func(*Registry) error{declareTasks} {
+	for _, room := range []func(*Registry) error{
+		declareTasks, declareQueues, declarePeriodic, declareAlerts, declareAudit, declareInstances, declareSystem,
+	} {
 		if err := room(r); err != nil {
 			return nil, fmt.Errorf("ops: %w", err)
 		}

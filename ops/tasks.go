@@ -3,6 +3,8 @@ package ops
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/postbus/postbus/jobs"
@@ -56,6 +58,18 @@ func declareTasks(r *Registry) error {
 				return actOnTask(ctx, c, in, c.tasks().Retry)
 			},
 		}),
+		add(r, Op[TaskID, Task]{
+			Name: "tasks.cancel", Summary: "End one job as cancelled; one that runs is asked to stop", Access: Act,
+			Destructive: true, Idempotent: true, Preview: previewCancel,
+			Run: func(ctx context.Context, c *Call, in TaskID) (Task, error) {
+				return actOnTask(ctx, c, in, c.tasks().Cancel)
+			},
+		}),
+		add(r, Op[TaskID, Task]{
+			Name: "tasks.acknowledge", Summary: "Take note of a discarded job: its alert ends, the job stays", Access: Act, Idempotent: true,
+			Run: acknowledgeTask,
+		}),
+		declareTaskList(r), declareTaskMany(r), declareTaskOverview(r),
 	)
 }
 
@@ -69,6 +83,9 @@ func (c *Call) tasks() jobs.Inspector {
 
 func getTask(ctx context.Context, c *Call, in TaskID) (Task, error) {
 	job, err := c.tasks().Get(ctx, jobs.JobID(in.ID))
+	if errors.Is(err, jobs.ErrNotFound) {
+		return Task{}, newError(NotFound, "%s", missing("job", in.ID)) // in the words in which another owner's is not found
+	}
 	if err != nil {
 		return Task{}, err
 	}
@@ -82,6 +99,33 @@ func actOnTask(ctx context.Context, c *Call, in TaskID, do func(context.Context,
 	}
 	job, err := do(ctx, jobs.JobID(in.ID))
 	return taskOf(job), err
+}
+
+func previewCancel(ctx context.Context, c *Call, in TaskID) (Preview, error) {
+	task, err := getTask(ctx, c, in)
+	if err != nil {
+		return Preview{}, err
+	}
+	if state := jobs.State(task.State); state == jobs.Completed || state == jobs.Cancelled {
+		return Preview{Would: fmt.Sprintf("do nothing: job %s of kind %s is %s", task.ID, task.Kind, state)}, nil
+	}
+	return Preview{Would: fmt.Sprintf("cancel job %s of kind %s, which is %s", task.ID, task.Kind, task.State), Count: 1}, nil
+}
+
+func acknowledgeTask(ctx context.Context, c *Call, in TaskID) (Task, error) {
+	return actOnTask(ctx, c, in, func(ctx context.Context, id jobs.JobID) (jobs.Job, error) {
+		job, err := c.tasks().Get(ctx, id)
+		if err != nil {
+			return job, err
+		}
+		if job.State != jobs.Discarded {
+			return job, newError(Conflict, "job %s is %s; only a discarded job is acknowledged", id, job.State)
+		}
+		if err := c.tasks().Acknowledge(ctx, id); err != nil {
+			return job, err
+		}
+		return c.tasks().Get(ctx, id)
+	})
 }
 
 func taskOf(j jobs.Job) Task {

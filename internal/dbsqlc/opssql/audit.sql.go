@@ -10,6 +10,44 @@ import (
 	"time"
 )
 
+const findAuditIDAt = `-- name: FindAuditIDAt :one
+with recursive span as (
+    select coalesce(min(a.id), 1) as lo, coalesce(max(a.id), 0) + 1 as hi from postbus.audit as a
+    union all
+    select
+        case when m.at < $1::timestamptz then m.id + 1 else span.lo end,
+        case when m.at < $1::timestamptz then span.hi else (span.lo + span.hi) / 2 end
+    from span
+    cross join lateral (
+        select
+            coalesce(max(f.id), span.hi) as id,
+            coalesce(max(f.at), 'infinity') as at
+        from (
+            select a.id, a.at
+            from postbus.audit as a
+            where a.id >= (span.lo + span.hi) / 2 and a.id < span.hi
+            order by a.id
+            limit 1
+        ) as f
+    ) as m
+    where span.lo < span.hi
+)
+select min(span.hi)::bigint as id from span
+`
+
+type FindAuditIDAtParams struct {
+	WrittenAt time.Time
+}
+
+// An id such that lines with smaller ids were written before the time given, by bisection along the key: ids are drawn in the
+// order of time, but for statements that overlap. Callers allow for those.
+func (q *Queries) FindAuditIDAt(ctx context.Context, arg FindAuditIDAtParams) (int64, error) {
+	row := q.db.QueryRow(ctx, findAuditIDAt, arg.WrittenAt)
+	var id int64
+	err := row.Scan(&id)
+	return id, err
+}
+
 const insertAudit = `-- name: InsertAudit :exec
 insert into postbus.audit (who, face, operation, owner_id, input, result, detail)
 values ($1, $2, $3, $4, $5, $6, $7)
@@ -44,17 +82,19 @@ select id, at, who, face, operation, owner_id, input, result, detail
 from postbus.audit
 where
     ($1::bigint = 0 or id < $1)
-    and ($2::text = '' or owner_id = $2)
-    and ($3::text = '' or who = $3)
-    and ($4::text = '' or operation = $4)
-    and ($5::timestamptz is null or at >= $5)
-    and ($6::timestamptz is null or at < $6)
+    and ($2::bigint = 0 or id >= $2)
+    and ($3::text = '' or owner_id = $3)
+    and ($4::text = '' or who = $4)
+    and ($5::text = '' or operation = $5)
+    and ($6::timestamptz is null or at >= $6)
+    and ($7::timestamptz is null or at < $7)
 order by id desc
-limit $7
+limit $8
 `
 
 type ListAuditParams struct {
 	Before    int64
+	FromID    int64
 	OwnerID   string
 	Who       string
 	Operation string
@@ -63,10 +103,12 @@ type ListAuditParams struct {
 	PageSize  int32
 }
 
-// A page of the log, newest first; before is the keyset (0 on the first page).
+// A page of the log, newest first; before is the keyset (0 on the first page). Conditions that are not asked for are folded
+// away: the statement is planned with its values. from_id and before also bound the times, see FindAuditIDAt.
 func (q *Queries) ListAudit(ctx context.Context, arg ListAuditParams) ([]PostbusAudit, error) {
 	rows, err := q.db.Query(ctx, listAudit,
 		arg.Before,
+		arg.FromID,
 		arg.OwnerID,
 		arg.Who,
 		arg.Operation,

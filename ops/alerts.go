@@ -1,0 +1,121 @@
+package ops
+
+import (
+	"context"
+	"errors"
+
+	"github.com/postbus/postbus/events"
+	"github.com/postbus/postbus/jobs"
+)
+
+// maxAcknowledge is how much one call of alerts.acknowledge takes note of.
+const maxAcknowledge = 1000
+
+// Alert is something that a person should see to. It stands as long as its cause does.
+type Alert struct {
+	Name    string   `json:"name"`
+	Count   int64    `json:"count" doc:"How many things it is about; counting stops at a cap"`
+	Message string   `json:"message" doc:"What is the matter" maxLength:"1048576"`
+	WayOut  string   `json:"way_out" doc:"What ends it"`
+	About   []string `json:"about,omitempty" doc:"What it is about: kinds, or ids of endpoints"`
+}
+
+// Acknowledgement says of what to take note.
+type Acknowledgement struct {
+	Name       string   `json:"name" doc:"The alert: one of things that have failed for good" enum:"jobs_discarded,webhook_deliveries_discarded"`
+	Kinds      []string `json:"kinds,omitempty" doc:"For jobs_discarded: only these kinds" maxItems:"100"`
+	OwnerID    string   `json:"owner_id,omitempty" doc:"For jobs_discarded: only this owner's"`
+	EndpointID string   `json:"endpoint_id,omitempty" doc:"For webhook_deliveries_discarded: the endpoint, which may be deleted" maxLength:"40"`
+	Limit      int      `json:"limit,omitempty" doc:"How many one call takes note of at most, 1 to 1,000; 1,000 when left out" minimum:"0" maximum:"1000"`
+}
+
+// AuditOwner makes it a line of the owner's, where it is about one.
+func (c acknowledged) AuditOwner() string { return c.owner }
+
+// acknowledged is what alerts.acknowledge answers.
+type acknowledged struct {
+	Changed
+	owner string
+}
+
+func declareAlerts(r *Registry) error {
+	return firstError(
+		add(r, Op[Paging, Listed[Alert]]{
+			Name: "alerts.list", Summary: "List what a person should see to now", Access: Read, Global: true,
+			Run: func(ctx context.Context, c *Call, in Paging) (Listed[Alert], error) {
+				all, err := c.Alerts(ctx)
+				if err != nil {
+					return Listed[Alert]{}, err
+				}
+				return cut(listed(all, "", alertOf).Items, "alert", in, func(a Alert) string { return a.Name })
+			},
+		}),
+		add(r, Op[Acknowledgement, acknowledged]{
+			Name: "alerts.acknowledge", Summary: "Take note of what failed for good, so that its alert ends; the things stay", Access: Act,
+			Global: true, Idempotent: true, Run: acknowledge,
+		}),
+	)
+}
+
+func acknowledge(ctx context.Context, c *Call, in Acknowledgement) (acknowledged, error) {
+	if in.Limit == 0 {
+		in.Limit = maxAcknowledge
+	}
+	if in.Name == events.AlertDiscarded {
+		if in.EndpointID != "" {
+			return acknowledged{}, fieldError("endpoint_id", "it does not go with "+in.Name+": leave it out")
+		}
+		changed, err := acknowledgeJobs(ctx, c, in)
+		return acknowledged{Changed: changed, owner: in.OwnerID}, err
+	}
+	changed, err := acknowledgeDeliveries(ctx, c, in)
+	return acknowledged{Changed: changed}, err
+}
+
+// acknowledgeJobs takes note of jobs one by one, the newest first. One that was retried or cancelled meanwhile is passed over.
+func acknowledgeJobs(ctx context.Context, c *Call, in Acknowledgement) (Changed, error) {
+	filter := jobs.Filter{Kinds: in.Kinds, Owner: in.OwnerID, Unacked: true}
+	done := 0
+	for done < in.Limit {
+		filter.Limit = min(mostPage, in.Limit-done)
+		page, err := c.tasks().List(ctx, filter)
+		if err != nil {
+			return Changed{}, err
+		}
+		for _, job := range page.Jobs {
+			switch err := c.tasks().Acknowledge(ctx, job.ID); {
+			case err == nil:
+				done++
+			case !errors.Is(err, jobs.ErrNotFound) && !errors.Is(err, jobs.ErrInvalid):
+				return Changed{}, err
+			}
+		}
+		if filter.Cursor = page.Next; filter.Cursor == "" {
+			return Changed{Changed: done}, nil
+		}
+	}
+	return Changed{Changed: done, More: true}, nil
+}
+
+func acknowledgeDeliveries(ctx context.Context, c *Call, in Acknowledgement) (Changed, error) {
+	switch {
+	case in.EndpointID == "":
+		return Changed{}, fieldError("endpoint_id", in.Name+" needs it: deliveries are acknowledged endpoint by endpoint")
+	case len(in.Kinds) > 0 || in.OwnerID != "":
+		return Changed{}, fieldError("kinds", "kinds and owner_id do not go with "+in.Name+": leave them out")
+	case c.Webhooks == nil:
+		return Changed{}, newError(Conflict, "this process has no webhooks: ask one that has")
+	}
+	n, err := c.Webhooks.With(c.Tx).AcknowledgeAll(ctx, in.EndpointID, in.Limit)
+	return Changed{Changed: n, More: n == in.Limit}, err
+}
+
+func alertOf(a events.Alert) Alert {
+	return Alert{Name: a.Name, Count: a.Count, Message: a.Message, WayOut: a.WayOut, About: a.About}
+}
+
+func fieldError(field, message string) *Error {
+	e := newError(Invalid, "the input does not fit")
+	e.Fields = []FieldError{{Field: field, Message: message}}
+	return e
+}
