@@ -1,0 +1,77 @@
+package opsmcp
+
+import (
+	"maps"
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/postbus/postbus/ops"
+)
+
+// confirm is the property in which a destructive tool takes the token of its dry run.
+const confirm = "confirm"
+
+// maxConfirm is how long a token may be, in bytes; those given out have 54.
+const maxConfirm = 100
+
+// tool is an operation and how it is shown.
+type tool struct {
+	op    *ops.Operation
+	shown *mcp.Tool
+}
+
+func toolOf(o *ops.Operation) tool {
+	input, output := o.Input, o.Output
+	if o.Destructive {
+		input, output = withConfirm(o.Input), orDryRun(o.Output)
+	}
+	closed := false
+	return tool{op: o, shown: &mcp.Tool{
+		Name:         strings.ReplaceAll(o.Name, ".", "_"),
+		Description:  o.Summary,
+		InputSchema:  input,
+		OutputSchema: output,
+		Annotations: &mcp.ToolAnnotations{
+			ReadOnlyHint:    !o.Writes(),
+			DestructiveHint: &o.Destructive,
+			IdempotentHint:  o.Idempotent || !o.Writes(),
+			OpenWorldHint:   &closed,
+		},
+	}}
+}
+
+// withConfirm is the input of a destructive tool.
+func withConfirm(input *huma.Schema) *huma.Schema {
+	limit := maxConfirm
+	out := *input
+	out.Properties = maps.Clone(input.Properties)
+	if out.Properties == nil {
+		out.Properties = map[string]*huma.Schema{}
+	}
+	out.Properties[confirm] = &huma.Schema{
+		Type: huma.TypeString, MaxLength: &limit,
+		Description: "The token of the dry run; without it nothing is done and the answer is a dry run",
+	}
+	return &out
+}
+
+// answer is what a destructive tool answers: one of the two.
+type answer struct {
+	DryRun *ops.DryRun `json:"dry_run,omitempty"`
+	Output any         `json:"output,omitempty"`
+}
+
+// orDryRun is the output schema of a destructive tool. It says with two optional properties what is one of two, for clients
+// that know no oneOf.
+func orDryRun(output *huma.Schema) *huma.Schema {
+	registry := huma.NewMapRegistry("#/", huma.DefaultSchemaNamer)
+	dryRun := *huma.SchemaFromType(registry, reflect.TypeFor[ops.DryRun]())
+	dryRun.Description = "What would be done; nothing was"
+	return &huma.Schema{
+		Type: huma.TypeObject, AdditionalProperties: false,
+		Properties: map[string]*huma.Schema{"dry_run": &dryRun, "output": output},
+	}
+}
