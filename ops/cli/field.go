@@ -17,6 +17,7 @@ type field struct {
 	name   string
 	schema *huma.Schema
 	values []json.RawMessage
+	also   string // another name of the flag, or ""
 }
 
 // String implements pflag.Value; no default is shown.
@@ -124,6 +125,9 @@ func (f *field) usage(required bool) string {
 	}
 	if f.schema.Type == huma.TypeArray {
 		parts = append(parts, "repeatable")
+		if f.also != "" {
+			parts[len(parts)-1] += ", --" + f.also + " does as well"
+		}
 	}
 	if required {
 		parts = append(parts, "required")

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -28,6 +29,19 @@ func flagOf(property string) string {
 	return name
 }
 
+// singular is the other name of the flag of a list: --state for states. It answers "" where another flag has that name.
+func singular(o *ops.Operation, property string) string {
+	one, plural := strings.CutSuffix(property, "s")
+	if _, taken := o.Input.Properties[one]; taken || !plural || one == "" || o.Input.Properties[property].Type != huma.TypeArray {
+		return ""
+	}
+	name := strings.ReplaceAll(one, "_", "-")
+	if slices.Contains(houseFlags, name) {
+		return ""
+	}
+	return name
+}
+
 // input collects an operation's input.
 type input struct {
 	op     *ops.Operation
@@ -36,8 +50,18 @@ type input struct {
 }
 
 func (in *input) addFlags(cmd *cobra.Command) {
+	also := map[string]string{}
+	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if plural, ok := also[name]; ok {
+			name = plural
+		}
+		return pflag.NormalizedName(name)
+	})
 	for name, schema := range in.op.Input.Properties {
-		f := &field{name: name, schema: schema}
+		f := &field{name: name, schema: schema, also: singular(in.op, name)}
+		if f.also != "" {
+			also[f.also] = flagOf(name)
+		}
 		in.fields = append(in.fields, f)
 		flag := cmd.Flags().VarPF(f, flagOf(name), "", f.usage(slices.Contains(in.op.Input.Required, name)))
 		if f.Type() == "bool" {

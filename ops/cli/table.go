@@ -61,7 +61,7 @@ func align(w io.Writer, columns []string, rows []map[string]string) error {
 	return tw.Flush()
 }
 
-// record prints one object: a line for each field, then its lists of objects as tables.
+// record prints one object: a line for each field, those of objects in it by their path, then its lists of objects as tables.
 func record(w io.Writer, raw json.RawMessage) error {
 	members, err := membersOf(raw)
 	if err != nil {
@@ -69,17 +69,7 @@ func record(w io.Writer, raw json.RawMessage) error {
 		return err
 	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	var lists []member
-	for _, m := range members {
-		switch text, ok := scalar(m.value); {
-		case ok:
-			_, _ = fmt.Fprintf(tw, "%s\t%s\n", printable(m.key), text)
-		case isObjects(m.value):
-			lists = append(lists, m)
-		default:
-			_, _ = fmt.Fprintf(tw, "%s\t%s\n", printable(m.key), compact(m.value))
-		}
-	}
+	lists := fields(tw, "", members)
 	if err := tw.Flush(); err != nil {
 		return err
 	}
@@ -88,12 +78,33 @@ func record(w io.Writer, raw json.RawMessage) error {
 		if err := json.Unmarshal(m.value, &items); err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(w, "\n%s:\n", printable(m.key))
+		_, _ = fmt.Fprintf(w, "\n%s:\n", m.key) // table has the error
 		if err := table(w, items); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// fields prints a line for each field and answers the lists of objects, which are left.
+func fields(w io.Writer, path string, members []member) (lists []member) {
+	for _, m := range members {
+		name := path + printable(m.key)
+		if text, ok := scalar(m.value); ok {
+			_, _ = fmt.Fprintf(w, "%s\t%s\n", name, text)
+			continue
+		}
+		if isObjects(m.value) {
+			lists = append(lists, member{name, m.value})
+			continue
+		}
+		if inner, err := membersOf(m.value); err == nil && len(inner) > 0 {
+			lists = append(lists, fields(w, name+".", inner)...)
+			continue
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\n", name, compact(m.value))
+	}
+	return lists
 }
 
 // isObjects says that raw is a list of objects.
@@ -107,5 +118,8 @@ func compact(raw json.RawMessage) string {
 	if json.Compact(&b, raw) != nil {
 		return printable(string(raw))
 	}
-	return printable(b.String())
+	if text := b.String(); text != "[]" && text != "{}" {
+		return printable(text)
+	}
+	return none
 }
