@@ -106,7 +106,7 @@ func Explain(err error) *Error {
 		return told(NotFound, err)
 	case isAny(err, jobs.ErrInvalid, jobs.ErrUnknownKind, events.ErrInvalid, events.ErrUndeclaredType, webhooks.ErrInvalid):
 		return told(Invalid, err)
-	case isAny(err, webhooks.ErrConflict, webhooks.ErrNoKey, events.ErrForeignName):
+	case isAny(err, webhooks.ErrConflict, webhooks.ErrNoKey, events.ErrForeignName, events.ErrConflict, events.ErrNotPoisoned):
 		return told(Conflict, err)
 	case pg.IsUnavailable(err), errors.Is(err, context.DeadlineExceeded):
 		return &Error{Code: Unavailable, Message: "the database does not answer: try again in a moment", cause: err}

@@ -45,7 +45,8 @@ func New(deps Deps) (*Registry, error) {
 	}
 	r := &Registry{deps: deps, byName: map[string]*Operation{}}
 	for _, room := range []func(*Registry) error{
-		declareTasks, declareQueues, declarePeriodic, declareAlerts, declareAudit, declareInstances, declareSystem, declareTokens, declareAccounts,
+		declareTasks, declareEvents, declareWebhooks,
+		declareQueues, declarePeriodic, declareAlerts, declareAudit, declareInstances, declareSystem, declareTokens, declareAccounts,
 	} {
 		if err := room(r); err != nil {
 			return nil, fmt.Errorf("ops: %w", err)
