@@ -19,13 +19,16 @@ const (
 // arguments takes what is this face's own out of what a caller sent: the confirmation, and the size of a page. The rest is
 // handed on as it came, and what is no JSON object is the registry's to refuse.
 func arguments(o *ops.Operation, raw json.RawMessage) (input json.RawMessage, token string, err error) {
+	if string(raw) == "null" {
+		raw = nil // some clients send it for no arguments
+	}
 	paged := isList(o)
 	if !o.Destructive && !paged {
 		return raw, "", nil
 	}
 	sent := map[string]json.RawMessage{}
 	if len(raw) > 0 {
-		if err := json.Unmarshal(raw, &sent); err != nil || sent == nil {
+		if err := json.Unmarshal(raw, &sent); err != nil {
 			return raw, "", nil
 		}
 	}

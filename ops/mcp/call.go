@@ -11,10 +11,10 @@ import (
 	"github.com/postbus/postbus/ops"
 )
 
-// handler calls the tool's operation for who.
-func (s *Server) handler(t tool, who ops.Identity) mcp.ToolHandler {
+// handler calls the tool's operation for whom who says.
+func (s *Server) handler(t tool, who caller) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		out, err := s.call(ctx, t.op, who, req.Params.Arguments)
+		out, err := s.call(ctx, t.op, who(req), req.Params.Arguments)
 		if err != nil {
 			return failed(ops.Explain(err)), nil
 		}

@@ -1,10 +1,12 @@
 package opsmcp
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/postbus/postbus/ops"
@@ -13,17 +15,19 @@ import (
 // maxBody is how many bytes a request may have: the largest input, and what is around it.
 const maxBody = ops.MaxInput + 64<<10
 
-// Handler answers MCP over streamable HTTP: POST only, one JSON answer for a request, no sessions. auth says who calls; its errors
-// are ops.Errors. Unauthenticated, or an identity without a name, is 401 with WWW-Authenticate. auth must ask for a secret and trust
-// no address: any page that a browser on this machine shows can reach a server on localhost.
-func (s *Server) Handler(auth func(r *http.Request) (ops.Identity, error)) http.Handler {
+// Handler answers MCP over streamable HTTP: POST only, one JSON answer for a request, no sessions. whoCalls says who does; its
+// errors are ops.Errors. Unauthenticated, or an identity without a name, is 401 with WWW-Authenticate. It must ask for a secret and trust no
+// address: any page that a browser on this machine shows can reach a server on localhost.
+func (s *Server) Handler(whoCalls func(r *http.Request) (ops.Identity, error)) http.Handler {
 	opts := &mcp.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true,
 		// A proxy on this machine hands on the name that the outside knows us by, and a page without a token gets 401.
 		DisableLocalhostProtection: true,
 	}
+	server := s.serve(fromToken)
+	inner := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, opts)
 	return http.NewCrossOriginProtection().Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		who, err := auth(r)
+		who, err := whoCalls(r)
 		if err == nil && who.Name == "" {
 			err = &ops.Error{Code: ops.Unauthenticated, Message: "MCP needs a token: send it as Authorization: Bearer …"}
 		}
@@ -31,9 +35,33 @@ func (s *Server) Handler(auth func(r *http.Request) (ops.Identity, error)) http.
 			s.refuse(w, r, err)
 			return
 		}
-		server := s.serve(who)
-		mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, opts).ServeHTTP(w, r)
+		as(who, inner).ServeHTTP(w, r)
 	}))
+}
+
+// identity is where a request's token info has who calls.
+const identity = "identity"
+
+// as hands the identity on with the request as the library does it: as what a token stands for. The token itself has done its work and
+// goes no further.
+func as(who ops.Identity, next http.Handler) http.Handler {
+	verified := auth.RequireBearerToken(func(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
+		return &auth.TokenInfo{UserID: who.Name, Extra: map[string]any{identity: who}}, nil
+	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = r.Clone(r.Context())
+		r.Header.Set("Authorization", "Bearer verified")
+		verified.ServeHTTP(w, r)
+	})
+}
+
+// fromToken is whom as has named; nobody, who may do nothing, where it has not.
+func fromToken(req *mcp.CallToolRequest) ops.Identity {
+	if req.Extra == nil || req.Extra.TokenInfo == nil {
+		return ops.Identity{}
+	}
+	who, _ := req.Extra.TokenInfo.Extra[identity].(ops.Identity)
+	return who
 }
 
 // refuse answers why the caller is not let in.

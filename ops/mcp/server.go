@@ -49,8 +49,11 @@ const instructions = "Lists answer pages: 20 entries unless limit says otherwise
 	"A tool that destroys first answers dry_run: what it would do and a token. Call it again with the same input and the token as confirm " +
 	"to do it. Ids are strings, times are RFC 3339."
 
-// serve makes the server that answers one caller. The identity is part of it, so no call can be made for another.
-func (s *Server) serve(who ops.Identity) *mcp.Server {
+// caller says who makes a call.
+type caller func(*mcp.CallToolRequest) ops.Identity
+
+// serve makes a server of the library's whose calls are made for who says.
+func (s *Server) serve(who caller) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: s.cfg.Name, Version: s.cfg.Version}, &mcp.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},

@@ -15,5 +15,5 @@ func (s *Server) RunStdio(ctx context.Context, who ops.Identity) error {
 }
 
 func (s *Server) run(ctx context.Context, who ops.Identity, over mcp.Transport) error {
-	return s.serve(who).Run(ctx, over)
+	return s.serve(func(*mcp.CallToolRequest) ops.Identity { return who }).Run(ctx, over)
 }

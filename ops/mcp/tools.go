@@ -1,6 +1,7 @@
 package opsmcp
 
 import (
+	"encoding/json"
 	"maps"
 	"reflect"
 	"strings"
@@ -32,8 +33,8 @@ func toolOf(o *ops.Operation) tool {
 	return tool{op: o, shown: &mcp.Tool{
 		Name:         strings.ReplaceAll(o.Name, ".", "_"),
 		Description:  o.Summary,
-		InputSchema:  input,
-		OutputSchema: output,
+		InputSchema:  written(input),
+		OutputSchema: written(output),
 		Annotations: &mcp.ToolAnnotations{
 			ReadOnlyHint:    !o.Writes(),
 			DestructiveHint: &o.Destructive,
@@ -41,6 +42,16 @@ func toolOf(o *ops.Operation) tool {
 			OpenWorldHint:   &closed,
 		},
 	}}
+}
+
+// written is the schema as JSON, so that it is written once and not for each list of the tools. One that cannot be written stays,
+// for the library to say what is wrong with it.
+func written(schema *huma.Schema) any {
+	raw, err := json.Marshal(schema)
+	if err != nil {
+		return schema
+	}
+	return json.RawMessage(raw)
 }
 
 // withConfirm is the input of a destructive tool.
