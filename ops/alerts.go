@@ -63,7 +63,7 @@ func acknowledge(ctx context.Context, c *Call, in Acknowledgement) (acknowledged
 	}
 	if in.Name == events.AlertDiscarded {
 		if in.EndpointID != "" {
-			return acknowledged{}, fieldError("endpoint_id", "it does not go with "+in.Name+": leave it out")
+			return acknowledged{}, fault("endpoint_id", "it does not go with %s: leave it out", in.Name)
 		}
 		changed, err := acknowledgeJobs(ctx, c, in)
 		return acknowledged{Changed: changed, owner: in.OwnerID}, err
@@ -100,9 +100,9 @@ func acknowledgeJobs(ctx context.Context, c *Call, in Acknowledgement) (Changed,
 func acknowledgeDeliveries(ctx context.Context, c *Call, in Acknowledgement) (Changed, error) {
 	switch {
 	case in.EndpointID == "":
-		return Changed{}, fieldError("endpoint_id", in.Name+" needs it: deliveries are acknowledged endpoint by endpoint")
+		return Changed{}, fault("endpoint_id", "%s needs it: deliveries are acknowledged endpoint by endpoint", in.Name)
 	case len(in.Kinds) > 0 || in.OwnerID != "":
-		return Changed{}, fieldError("kinds", "kinds and owner_id do not go with "+in.Name+": leave them out")
+		return Changed{}, fault("kinds", "kinds and owner_id do not go with %s: leave them out", in.Name)
 	case c.Webhooks == nil:
 		return Changed{}, newError(Conflict, "this process has no webhooks: ask one that has")
 	}
@@ -112,10 +112,4 @@ func acknowledgeDeliveries(ctx context.Context, c *Call, in Acknowledgement) (Ch
 
 func alertOf(a events.Alert) Alert {
 	return Alert{Name: a.Name, Count: a.Count, Message: a.Message, WayOut: a.WayOut, About: a.About}
-}
-
-func fieldError(field, message string) *Error {
-	e := newError(Invalid, "the input does not fit")
-	e.Fields = []FieldError{{Field: field, Message: message}}
-	return e
 }

@@ -53,7 +53,7 @@ func listAudit(ctx context.Context, c *Call, in AuditFilter) (Listed[AuditLine],
 		return Listed[AuditLine]{}, err
 	}
 	next := ""
-	if size := in.size(); len(rows) > size {
+	if size := pageSize(in.Paging); len(rows) > size {
 		rows = rows[:size]
 		next = sealCursor("audit", strconv.FormatInt(rows[size-1].ID, 10))
 	}
@@ -63,7 +63,7 @@ func listAudit(ctx context.Context, c *Call, in AuditFilter) (Listed[AuditLine],
 // params narrows the ids to those that the times leave: lines are found by id, and a time alone would be looked for in all.
 func (f AuditFilter) params(ctx context.Context, c *Call) (params opssql.ListAuditParams, err error) {
 	params = opssql.ListAuditParams{
-		Who: f.Who, Operation: f.Operation, Since: f.Since, Until: f.Until, PageSize: int32(f.size()) + 1,
+		Who: f.Who, Operation: f.Operation, Since: f.Since, Until: f.Until, PageSize: int32(pageSize(f.Paging)) + 1,
 	}
 	if params.OwnerID, err = c.OwnerOr(f.OwnerID); err != nil {
 		return params, err

@@ -47,6 +47,19 @@ func TestAuditListPages(t *testing.T) {
 	}
 }
 
+// A cursor leads on within its time.
+func TestAuditListPagesWithinATime(t *testing.T) {
+	t.Parallel()
+	r, _ := fixture(t)
+	seedAudit(t, r, 300)
+	const within = `"since":"2030-01-01T01:00:00Z","until":"2030-01-01T01:03:00Z"`
+	first := answerOf[Listed[AuditLine]](t, r, operator, "audit.list", `{"limit":2,`+within+`}`)
+	rest := answerOf[Listed[AuditLine]](t, r, operator, "audit.list", `{"limit":2,`+within+`,"cursor":"`+first.Next+`"}`)
+	if got := append(auditIDs(first), auditIDs(rest)...); !slices.Equal(got, []string{"62", "61", "60"}) || rest.Next != "" {
+		t.Errorf("%v, next %q", got, rest.Next)
+	}
+}
+
 func TestAuditListFilters(t *testing.T) {
 	t.Parallel()
 	r, _ := fixture(t)

@@ -31,13 +31,13 @@ func listInstances(ctx context.Context, c *Call, in Paging) (Listed[Instance], e
 		return Listed[Instance]{}, err
 	}
 	rows, err := queries(c.Pool).ListInstances(ctx, opssql.ListInstancesParams{
-		AfterID: after, LivingSeconds: livingFor.Seconds(), PageSize: int32(in.size()) + 1,
+		AfterID: after, LivingSeconds: livingFor.Seconds(), PageSize: int32(pageSize(in)) + 1,
 	})
 	if err != nil {
 		return Listed[Instance]{}, err
 	}
 	next := ""
-	if size := in.size(); len(rows) > size {
+	if size := pageSize(in); len(rows) > size {
 		rows = rows[:size]
 		next = sealCursor("instance", rows[size-1].ID)
 	}

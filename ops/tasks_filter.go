@@ -36,7 +36,7 @@ func declareTaskList(r *Registry) error {
 			if err != nil {
 				return Listed[Task]{}, err
 			}
-			filter.Cursor, filter.Limit = in.Cursor, in.size()
+			filter.Cursor, filter.Limit = in.Cursor, pageSize(in.Paging)
 			page, err := c.tasks().List(ctx, filter)
 			return listed(page.Jobs, page.Next, taskOf), err
 		},
@@ -60,7 +60,7 @@ func (f TaskFilter) jobs(c *Call) (jobs.Filter, error) {
 	}
 	if len(f.Args) > 0 {
 		if filter.Args, err = json.Marshal(f.Args); err != nil {
-			return jobs.Filter{}, newError(Invalid, "args: %s", err)
+			return jobs.Filter{}, fault("args", "%s", err)
 		}
 	}
 	return filter, nil

@@ -6,23 +6,13 @@ import (
 	"strings"
 )
 
-const (
-	usualPage = 50
-	mostPage  = 200
-)
+// mostPage is how many entries a page has at most.
+const mostPage = 200
 
 // Listed is one page of a list.
 type Listed[T any] struct {
 	Items []T    `json:"items"`
 	Next  string `json:"next,omitempty" doc:"cursor of the next page; left out on the last one" maxLength:"500"`
-}
-
-// size is how many entries a page has.
-func (p Paging) size() int {
-	if p.Limit <= 0 {
-		return usualPage
-	}
-	return min(p.Limit, mostPage)
 }
 
 // listed converts what a room answers into a page.
@@ -45,7 +35,7 @@ func cut[T any](all []T, room string, paging Paging, key func(T) string) (Listed
 	for _, one := range all {
 		switch {
 		case key(one) <= after:
-		case len(page.Items) == paging.size():
+		case len(page.Items) == pageSize(paging):
 			page.Next = sealCursor(room, key(page.Items[len(page.Items)-1]))
 			return page, nil
 		default:
@@ -72,6 +62,9 @@ func openCursor(room, cursor string) (string, error) {
 	return "", badCursor()
 }
 
-func badCursor() *Error {
+func badCursor() error {
 	return fieldError("cursor", "it is not one that a page of this list gave: use next of the page before, or none")
 }
+
+// fieldError is a fault whose text is at hand.
+func fieldError(field, message string) error { return fault(field, "%s", message) }
