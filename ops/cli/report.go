@@ -29,12 +29,15 @@ func Report(w io.Writer, err error) int {
 	}
 	var told *ops.Error
 	if !errors.As(err, &told) {
-		_, _ = fmt.Fprintln(w, "postbus:", oneLine(err.Error()))
+		_, _ = fmt.Fprintln(w, "postbus:", strings.TrimPrefix(oneLine(err.Error()), "postbus: "))
 		return 1
 	}
-	_, _ = fmt.Fprintln(w, "postbus:", oneLine(told.Message))
+	_, _ = fmt.Fprintln(w, "postbus:", strings.TrimPrefix(oneLine(told.Message), "postbus: "))
 	for _, f := range told.Fields {
-		_, _ = fmt.Fprintf(w, "  %s: %s\n", oneLine(f.Field), oneLine(f.Message))
+		if f.Field != "" {
+			f.Message = f.Field + ": " + f.Message
+		}
+		_, _ = fmt.Fprintln(w, " ", oneLine(f.Message))
 	}
 	return told.Code.Exit()
 }

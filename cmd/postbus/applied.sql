@@ -1,0 +1,1 @@
+insert into postbus.migrations (version, name) values (%d, '%s');
