@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// maxCell is how many characters of a text a table shows.
+// maxCell is how many characters of a text a table shows. An answer of one thing shows all: it may be a secret to copy.
 const maxCell = 80
 
 // member is one member of a JSON object.
@@ -63,13 +63,18 @@ func scalar(raw json.RawMessage) (text string, ok bool) {
 		return at.UTC().Format(time.RFC3339), true
 	}
 	text = printable(text)
-	if runes := []rune(text); len(runes) > maxCell {
-		text = string(runes[:maxCell-1]) + "…"
-	}
 	if text == "" {
 		text = none
 	}
 	return text, true
+}
+
+// cut shortens a text for a column.
+func cut(text string) string {
+	if runes := []rune(text); len(runes) > maxCell {
+		return string(runes[:maxCell-1]) + "…"
+	}
+	return text
 }
 
 // printable puts an escape in the place of what would steer a terminal or break a line.

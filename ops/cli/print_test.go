@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,6 +15,7 @@ import (
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	const list = `{"items":[{"id":"1","args":{"a":1},"at":"2026-05-01T12:00:00.123456Z"},{"id":"22","state":"ok","at":null,"n":3}],"next":"abc"}`
+	long := strings.Repeat("x", maxCell+1)
 	for _, c := range []struct {
 		name, format, answer, want, hints string
 	}{
@@ -24,6 +26,8 @@ func TestAnswers(t *testing.T) {
 		{"no entries as lines", "jsonl", `{"items":[]}`, "", ""},
 		{"record", "table", `{"id":"1","in":{"n":1,"all":[]},"tags":["a","b"],"rows":[{"x":1}]}`,
 			"id      1\nin.n    1\nin.all  -\ntags    [\"a\",\"b\"]\n\nrows:\nX\n1\n", ""},
+		{"one thing is shown whole", "table", `{"a":"` + long + `"}`, "a  " + long + "\n", ""},
+		{"a column is not", "table", `{"items":[{"a":"` + long + `"}]}`, "A\n" + long[:maxCell-1] + "…\n", ""},
 		{"what would steer a terminal", "table", `{"a":"\u001b[2J","b":"x\ny","c":"\u202e","d":""}`, "a  \\x1b[2J\nb  x\\ny\nc  \\u202e\nd  -\n", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -32,7 +32,7 @@ func table(w io.Writer, items []json.RawMessage) error {
 			if !ok {
 				continue
 			}
-			rows[i][m.key] = text
+			rows[i][m.key] = cut(text)
 			if !slices.Contains(columns, m.key) {
 				columns = append(columns, m.key)
 			}
