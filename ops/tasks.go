@@ -35,8 +35,8 @@ type Task struct {
 type TaskError struct {
 	Attempt int       `json:"attempt"`
 	At      time.Time `json:"at"`
-	Error   string    `json:"error"`
-	Stack   string    `json:"stack,omitempty"`
+	Error   string    `json:"error" maxLength:"65536"`
+	Stack   string    `json:"stack,omitempty" maxLength:"65536"`
 }
 
 // AuditOwner makes an act on the job a line of its owner's.

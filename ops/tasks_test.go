@@ -14,7 +14,7 @@ import (
 	"github.com/postbus/postbus/jobs/river"
 )
 
-// answerOf is the output of a call that must succeed.
+// answerOf is the output of a call that must succeed, with an answer that its schema describes.
 func answerOf[T any](t testing.TB, r *Registry, who Identity, name, input string) T {
 	t.Helper()
 	answer, told := do(t, r, who, name, input)
@@ -24,6 +24,13 @@ func answerOf[T any](t testing.TB, r *Registry, who Identity, name, input string
 	out, ok := answer.Output.(T)
 	if !ok {
 		t.Fatalf("%s answers %T", name, answer.Output)
+	}
+	raw, err := json.Marshal(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o, _ := r.Get(name); check(o.Output, raw) != nil {
+		t.Errorf("%s answers what its schema does not describe: %v", name, check(o.Output, raw))
 	}
 	return out
 }
@@ -171,6 +178,20 @@ func TestTasksKeepToTheOwner(t *testing.T) {
 	}
 	for _, name := range []string{"tasks.overview", "tasks.kinds", "tasks.queues", "tasks.periodic", "alerts.list", "instances.list", "system.status"} {
 		refused(t, r, bob, name, `{}`, Forbidden)
+	}
+}
+
+// The error of every attempt is answered, however long it was kept.
+func TestTaskErrors(t *testing.T) {
+	t.Parallel()
+	r, runtime := fixture(t)
+	id := seedTasks(t, runtime, "ann", 1)[0]
+	discard(t, r, id)
+	execSQL(t, r, `update postbus.river_job set errors = array[jsonb_build_object('at', now(), 'attempt', 1,
+		'error', repeat('e', 16384), 'trace', repeat('t', 32768))] where id = $1::text::bigint`, id)
+	task := answerOf[Task](t, r, operator, "tasks.get", `{"id":"`+id+`"}`)
+	if len(task.Errors) != 1 || len(task.Errors[0].Error) != 16384 || len(task.Errors[0].Stack) != 32768 {
+		t.Errorf("%d errors", len(task.Errors))
 	}
 }
 
