@@ -52,6 +52,7 @@ type rig struct {
 	reg     *ops.Registry
 	runtime *river.Runtime
 	bus     *events.Bus
+	hooks   *webhooks.Service
 	handler http.Handler
 	log     *lines
 }
@@ -60,24 +61,25 @@ func newRig(t testing.TB) *rig {
 	t.Helper()
 	r := &rig{pool: testdb.New(t), log: &lines{}}
 	logger := slog.New(slog.NewTextHandler(r.log, nil))
-	hooks, err := webhooks.New(r.pool, webhooks.Config{Keys: []string{sealingKey}, Allow: []string{"127.0.0.1"}})
+	var err error
+	r.hooks, err = webhooks.New(r.pool, webhooks.Config{Keys: []string{sealingKey}, Allow: []string{"127.0.0.1"}})
 	must(t, err)
 	r.bus, err = events.New(r.pool, events.Config{
-		App: "app", Types: []events.Type{{Name: "note.changed", Exposure: events.Webhook}}, Subscriptions: hooks.Subscriptions(),
+		App: "app", Types: []events.Type{{Name: "note.changed", Exposure: events.Webhook}}, Subscriptions: r.hooks.Subscriptions(),
 	})
 	must(t, err)
-	r.bus.AddReplayTarget(hooks.ReplayTarget())
+	r.bus.AddReplayTarget(r.hooks.ReplayTarget())
 	noop := func(context.Context, json.RawMessage) error { return nil }
 	r.runtime, err = river.New(r.pool, river.Config{
-		App: "app", Kinds: append(append(r.bus.Kinds(), hooks.Kinds()...), jobs.Kind{Name: "work", Queue: "default", MaxAttempts: 3, Handle: noop}),
+		App: "app", Kinds: append(append(r.bus.Kinds(), r.hooks.Kinds()...), jobs.Kind{Name: "work", Queue: "default", MaxAttempts: 3, Handle: noop}),
 		Queues: map[string]int{"default": 1, "maintenance": 1, webhooks.FanoutQueue: 1, webhooks.DeliverQueue: 1, webhooks.FailingQueue: 1},
 	})
 	must(t, err)
 	r.bus.Bind(r.runtime)
-	hooks.Bind(r.bus, r.runtime)
+	r.hooks.Bind(r.bus, r.runtime)
 	must(t, r.bus.Declare(t.Context()))
 	r.reg, err = ops.New(ops.Deps{
-		Pool: r.pool, Events: r.bus, Runtime: r.runtime, Webhooks: hooks, Alerts: r.bus.Alerts, Version: "test", Log: logger,
+		Pool: r.pool, Events: r.bus, Runtime: r.runtime, Webhooks: r.hooks, Alerts: r.bus.Alerts, Version: "test", Log: logger,
 	})
 	must(t, err)
 	r.handler = r.face(t, opshttp.Bearer(check), opshttp.Config{})
