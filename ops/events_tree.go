@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -19,9 +20,9 @@ const levelCap = 200
 // EventTree is an event with all that was made of it. A level shows at most 200 things and says where there are more.
 type EventTree struct {
 	Event
-	Data   object   `json:"data" doc:"The data as it was recorded"`
-	Fanout []Branch `json:"fanout" doc:"What each subscription got"`
-	More   bool     `json:"more,omitempty" doc:"There are more subscriptions than are shown"`
+	Data   json.RawMessage `json:"data" doc:"The data as it was recorded, any JSON"`
+	Fanout []Branch        `json:"fanout" doc:"What each subscription got"`
+	More   bool            `json:"more,omitempty" doc:"There are more subscriptions than are shown"`
 }
 
 // Branch is what one subscription got of an event.
@@ -66,7 +67,7 @@ func getEvent(ctx context.Context, c *Call, in EventID) (EventTree, error) {
 	if err != nil {
 		return EventTree{}, err
 	}
-	tree := EventTree{Event: eventOf(event), Data: object(event.Data)}
+	tree := EventTree{Event: eventOf(event), Data: event.Data}
 	if tree.Fanout, tree.More, err = c.branches(ctx, event); err != nil {
 		return EventTree{}, err
 	}
