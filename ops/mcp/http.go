@@ -15,9 +15,9 @@ import (
 // maxBody is how many bytes a request may have: the largest input, and what is around it.
 const maxBody = ops.MaxInput + 64<<10
 
-// Handler answers MCP over streamable HTTP: POST only, one JSON answer for a request, no sessions. whoCalls says who does; its
-// errors are ops.Errors. Unauthenticated, or an identity without a name, is 401 with WWW-Authenticate. It must ask for a secret and trust no
-// address: any page that a browser on this machine shows can reach a server on localhost.
+// Handler answers MCP over streamable HTTP: POST only, one JSON answer for a request, no sessions. whoCalls is asked with each
+// request; its errors are ops.Errors, answered with their status. Unauthenticated, and an identity without a name, is 401 with
+// WWW-Authenticate. It must ask for a secret and trust no address: a page in any browser on this machine can reach localhost.
 func (s *Server) Handler(whoCalls func(r *http.Request) (ops.Identity, error)) http.Handler {
 	opts := &mcp.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true,
@@ -42,8 +42,8 @@ func (s *Server) Handler(whoCalls func(r *http.Request) (ops.Identity, error)) h
 // identity is where a request's token info has who calls.
 const identity = "identity"
 
-// as hands the identity on with the request as the library does it: as what a token stands for. The token itself has done its work and
-// goes no further.
+// as hands the identity on with the request in the library's own way: as what a token stands for. The token itself has done its
+// work and goes no further.
 func as(who ops.Identity, next http.Handler) http.Handler {
 	verified := auth.RequireBearerToken(func(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
 		return &auth.TokenInfo{UserID: who.Name, Extra: map[string]any{identity: who}}, nil
