@@ -199,6 +199,9 @@ func (b *Bus) Recorder() events.Recorder { return b.events.Recorder() }
 // Jobs makes jobs; use its With to make them in your transaction.
 func (b *Bus) Jobs() jobs.Jobs { return b.runtime }
 
+// Runtime is both of these, for whoever builds on the ports.
+func (b *Bus) Runtime() jobs.Runtime { return b.runtime }
+
 // Inspector looks at jobs and repairs them.
 func (b *Bus) Inspector() jobs.Inspector { return b.runtime.Inspector() }
 

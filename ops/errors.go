@@ -15,15 +15,24 @@ import (
 type Code string
 
 const (
-	Invalid         Code = "invalid"         // the input cannot be meant
-	Unauthenticated Code = "unauthenticated" // nobody known calls
-	Forbidden       Code = "forbidden"       // the caller may not
-	NotFound        Code = "not_found"
-	Conflict        Code = "conflict" // the thing's state forbids it
-	TooLarge        Code = "too_large"
-	RateLimited     Code = "rate_limited"
-	Unavailable     Code = "unavailable" // the database does not answer; try again
-	Internal        Code = "internal"    // a fault of ours; the log has it
+	// Invalid input cannot be meant.
+	Invalid Code = "invalid"
+	// Unauthenticated: nobody known calls.
+	Unauthenticated Code = "unauthenticated"
+	// Forbidden: the caller may not.
+	Forbidden Code = "forbidden"
+	// NotFound: nothing has this name, or it is another owner's.
+	NotFound Code = "not_found"
+	// Conflict: the thing's state forbids it.
+	Conflict Code = "conflict"
+	// TooLarge input is over the limit in bytes that the text says.
+	TooLarge Code = "too_large"
+	// RateLimited callers must wait as long as the text says.
+	RateLimited Code = "rate_limited"
+	// Unavailable: the database does not answer; trying again may help.
+	Unavailable Code = "unavailable"
+	// Internal is a fault of ours; the log has it.
+	Internal Code = "internal"
 )
 
 // Status is the HTTP status.

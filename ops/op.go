@@ -62,9 +62,13 @@ type Call struct {
 type Face string
 
 const (
-	HTTP  Face = "http"
-	MCP   Face = "mcp"
-	CLI   Face = "cli"
+	// HTTP is package ops/http.
+	HTTP Face = "http"
+	// MCP is package ops/mcp.
+	MCP Face = "mcp"
+	// CLI is package ops/cli on a database; through a server it is HTTP.
+	CLI Face = "cli"
+	// Panel is the Tasks panel.
 	Panel Face = "panel"
 )
 

@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/postbus/postbus"
-	"github.com/postbus/postbus/jobs"
 	"github.com/postbus/postbus/ops"
 	opscli "github.com/postbus/postbus/ops/cli"
 	"github.com/postbus/postbus/webhooks"
@@ -70,10 +69,7 @@ func compose(pool *pgxpool.Pool, cfg settings, log *slog.Logger) (*postbus.Bus, 
 	if err != nil {
 		return nil, nil, opscli.Usage(err)
 	}
-	runtime, ok := bus.Jobs().(jobs.Runtime)
-	if !ok {
-		return nil, nil, errors.New("the bus has no runtime")
-	}
+	runtime := bus.Runtime()
 	hooks := bus.Webhooks()
 	if hooks == nil { // nothing is sent; what there is can be seen all the same
 		if hooks, err = webhooks.New(pool, hooksConfig); err != nil {

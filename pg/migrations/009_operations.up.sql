@@ -16,6 +16,7 @@ create table postbus.audit (
 
 create index audit_owner_idx on postbus.audit (owner_id, id);
 create index audit_who_idx on postbus.audit (who, id);
+create index audit_act_idx on postbus.audit (who, operation, id);
 create index audit_operation_idx on postbus.audit (operation, id);
 
 -- API tokens. Only a hash is kept; prefix is what can be shown.
