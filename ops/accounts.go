@@ -109,12 +109,12 @@ func fits(password string) error {
 }
 
 func listAccounts(ctx context.Context, c *Call, in Paging) (AccountPage, error) {
-	after, err := credentialKey("accounts", in.Cursor)
+	after, err := openCursor("accounts", in.Cursor)
 	if err != nil {
 		return AccountPage{}, err
 	}
 	if after != "" && !accountName.MatchString(after) {
-		return AccountPage{}, badCredentialCursor("accounts")
+		return AccountPage{}, badCursor()
 	}
 	limit := pageSize(in)
 	rows, err := c.credentials().ListAccounts(ctx, opssql.ListAccountsParams{After: after, PageSize: int32(limit + 1)})
@@ -126,7 +126,7 @@ func listAccounts(ctx context.Context, c *Call, in Paging) (AccountPage, error) 
 		page.Items = append(page.Items, accountOf(opssql.CreateAccountRow(row)))
 	}
 	if len(rows) > limit {
-		page.Next = credentialCursor("accounts", rows[limit-1].Name)
+		page.Next = sealCursor("accounts", rows[limit-1].Name)
 	}
 	return page, nil
 }

@@ -85,7 +85,7 @@ func TestAccountPages(t *testing.T) {
 	if fmt.Sprint(got) != "[ann bob cid]" {
 		t.Errorf("pages have %v", got)
 	}
-	for _, cursor := range []string{"?", credentialCursor("tokens", "ann"), credentialCursor("accounts", "a\x00"), credentialCursor("accounts", "\xff")} {
+	for _, cursor := range []string{"?", sealCursor("tokens", "ann"), sealCursor("accounts", "a\x00"), sealCursor("accounts", "\xff")} {
 		wantCode(t, r, "accounts.list", `{"cursor":"`+cursor+`"}`, Invalid)
 	}
 }

@@ -1,11 +1,9 @@
 package ops
 
 import (
-	"encoding/base64"
 	"errors"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -75,26 +73,4 @@ func pageSize(p Paging) int {
 		return defaultPage
 	}
 	return p.Limit
-}
-
-// A cursor of these lists holds the list's name and the last entry's key.
-func credentialCursor(list, key string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(list + ":" + key))
-}
-
-// credentialKey answers the key in a cursor, "" on the first page.
-func credentialKey(list, cursor string) (string, error) {
-	raw, err := base64.RawURLEncoding.DecodeString(cursor)
-	if cursor == "" {
-		return "", nil
-	}
-	key, ok := strings.CutPrefix(string(raw), list+":")
-	if err != nil || !ok || key == "" {
-		return "", badCredentialCursor(list)
-	}
-	return key, nil
-}
-
-func badCredentialCursor(list string) error {
-	return fault("cursor", "no page of %s gave this cursor: leave it out for the first page", list)
 }

@@ -100,7 +100,7 @@ func mint(ctx context.Context, q *opssql.Queries, in TokenSpec, by string) (Mint
 }
 
 func listTokens(ctx context.Context, c *Call, in Paging) (TokenPage, error) {
-	key, err := credentialKey("tokens", in.Cursor)
+	key, err := openCursor("tokens", in.Cursor)
 	if err != nil {
 		return TokenPage{}, err
 	}
@@ -110,7 +110,7 @@ func listTokens(ctx context.Context, c *Call, in Paging) (TokenPage, error) {
 		moment, id, _ := strings.Cut(key, "/")
 		before, err := time.Parse(time.RFC3339Nano, moment)
 		if err != nil || !uuidForm.MatchString(id) {
-			return TokenPage{}, badCredentialCursor("tokens")
+			return TokenPage{}, badCursor()
 		}
 		params.BeforeAt, params.BeforeID = &before, &id
 	}
@@ -124,7 +124,7 @@ func listTokens(ctx context.Context, c *Call, in Paging) (TokenPage, error) {
 	}
 	if len(rows) > limit {
 		last := rows[limit-1]
-		page.Next = credentialCursor("tokens", last.CreatedAt.Format(time.RFC3339Nano)+"/"+last.ID)
+		page.Next = sealCursor("tokens", last.CreatedAt.Format(time.RFC3339Nano)+"/"+last.ID)
 	}
 	return page, nil
 }

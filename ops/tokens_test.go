@@ -117,8 +117,8 @@ func TestTokenPages(t *testing.T) {
 	}
 	moment := time.Now().Format(time.RFC3339Nano)
 	for _, cursor := range []string{
-		"x", "?", credentialCursor("accounts", "ann"), credentialCursor("tokens", ""), credentialCursor("tokens", moment),
-		credentialCursor("tokens", moment+"/x"), credentialCursor("tokens", "now/"+want[0]),
+		"x", "?", sealCursor("accounts", "ann"), sealCursor("tokens", ""), sealCursor("tokens", moment),
+		sealCursor("tokens", moment+"/x"), sealCursor("tokens", "now/"+want[0]),
 	} {
 		wantCode(t, r, "tokens.list", `{"cursor":"`+cursor+`"}`, Invalid)
 	}

@@ -51,7 +51,7 @@ type Config struct {
 	DisableAfter time.Duration
 	// Lifetime is how long a delivery is tried at most. Defaults to 6 days.
 	Lifetime time.Duration
-	// Overlap is how long the previous secret stays valid after a rotation. Defaults to 24 h; 0 to 7 days. -1 means none.
+	// Overlap is how long the previous secret stays valid after a rotation. Defaults to 24 h; at most 7 days; -1 is none.
 	Overlap time.Duration
 	// KeepAttempts is how long attempts are kept. Defaults to 30 days.
 	KeepAttempts time.Duration
