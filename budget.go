@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/postbus/postbus/jobs"
+	"github.com/postbus/postbus/mail"
 	"github.com/postbus/postbus/webhooks"
 )
 
@@ -22,11 +23,15 @@ const webhookConns = 1
 func queuesFor(given map[string]int, kinds []jobs.Kind, withWebhooks bool) (queues map[string]int, err error) {
 	queues = map[string]int{jobs.MaintenanceQueue: 1}
 	known := defaultQueues()
+	maps.Copy(known, mail.Queues())
 	if withWebhooks {
 		maps.Copy(queues, webhooks.Queues())
 		maps.Copy(known, webhooks.Queues())
 	}
 	for _, k := range kinds {
+		if k.External {
+			continue // its workers are elsewhere
+		}
 		queues[k.Queue] = defaultWorkers
 		if n, ok := known[k.Queue]; ok {
 			queues[k.Queue] = n

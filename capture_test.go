@@ -50,7 +50,10 @@ func recorded(t *testing.T, bus *postbus.Bus) (got []string) {
 		t.Fatal(err)
 	}
 	for i := len(page.Events) - 1; i >= 0; i-- {
-		e := page.Events[i]
+		e, err := bus.Events().Get(t.Context(), page.Events[i].ID)
+		if err != nil {
+			t.Fatal(err)
+		}
 		got = append(got, fmt.Sprintf("%s %s %s %s", e.Type, e.OwnerID, e.Subject, e.Data))
 	}
 	return got
@@ -126,12 +129,15 @@ func TestCaptureIsRefusedAtBoot(t *testing.T) {
 		want    error
 		says    string
 	}{
-		"no table":        {with(func(c *events.Capture) { c.Table = "nothing.here" }), events.ErrInvalid, "does not exist"},
-		"undeclared type": {with(func(c *events.Capture) { c.Type = "note.unheard" }), events.ErrUndeclaredType, "note.unheard"},
-		"no owner":        {with(func(c *events.Capture) { c.Owner = " " }), events.ErrInvalid, "Owner must not be empty"},
-		"long name":       {with(func(c *events.Capture) { c.Name = strings.Repeat("x", 41) }), events.ErrInvalid, "limit is 40"},
-		"unknown column":  {with(func(c *events.Capture) { c.Watch = []string{`ti"tle`} }), nil, "does not exist"},
-		"unknown op":      {with(func(c *events.Capture) { c.On = []events.Op{"truncate"} }), events.ErrInvalid, "truncate"},
+		"no table":                        {with(func(c *events.Capture) { c.Table = "nothing.here" }), events.ErrInvalid, "does not exist"},
+		"undeclared type":                 {with(func(c *events.Capture) { c.Type = "note.unheard" }), events.ErrUndeclaredType, "note.unheard"},
+		"no owner":                        {with(func(c *events.Capture) { c.Owner = " " }), events.ErrInvalid, "Owner must not be empty"},
+		"long name":                       {with(func(c *events.Capture) { c.Name = strings.Repeat("x", 41) }), events.ErrInvalid, "limit is 40"},
+		"unknown column":                  {with(func(c *events.Capture) { c.Watch = []string{`ti"tle`} }), nil, "does not exist"},
+		"unknown column in an expression": {with(func(c *events.Capture) { c.Subject = "it.nothing" }), events.ErrInvalid, "expression of Subject"},
+		"unqualified function":            {with(func(c *events.Capture) { c.Owner = "public.nothing(it.id)" }), events.ErrInvalid, "expression of Owner"},
+		"type of one operation":           {with(func(c *events.Capture) { c.Types = map[events.Op]string{events.Delete: "note.gone"} }), events.ErrUndeclaredType, "note.gone"},
+		"unknown op":                      {with(func(c *events.Capture) { c.On = []events.Op{"truncate"} }), events.ErrInvalid, "truncate"},
 	} {
 		bus, err := postbus.New(pool, quick(postbus.Config{Captures: []events.Capture{c.capture}}))
 		if err == nil {
@@ -159,5 +165,34 @@ func TestCaptureRunsAsTheWriter(t *testing.T) {
 	mustExec(t, pool, `grant postbus_writer to `+role, insert)
 	if n := len(recorded(t, bus)); n != 1 {
 		t.Errorf("%d events, want 1", n)
+	}
+}
+
+// Operations may have types of their own, and a capture that goes to another table leaves nothing on the old one.
+func TestCaptureHasTypesAndMoves(t *testing.T) {
+	t.Parallel()
+	pool := testdb.New(t)
+	mustExec(t, pool, notesSQL, strings.Replace(notesSQL, "notes", "memos", 1))
+	c := notesCapture
+	c.Types = map[events.Op]string{events.Delete: "note.gone"}
+	gone := events.Type{Name: "note.gone"}
+	for _, table := range []string{"notes", "memos"} {
+		c.Table = table
+		bus, err := postbus.New(pool, quick(postbus.Config{Types: []events.Type{noteChanged, gone}, Captures: []events.Capture{c}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := bus.Declare(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustExec(t, pool, `insert into notes values (1, 'ann')`, `insert into memos values (2, 'ann')`, `delete from notes`, `delete from memos`)
+	want := []string{`note.changed ann 2 {"op" : "insert", "id" : 2}`, `note.gone ann 2 {"op" : "delete", "id" : 2}`}
+	bus, err := postbus.New(pool, quick(postbus.Config{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, recorded(t, bus)); diff != "" {
+		t.Errorf("recorded (-want +got):\n%s", diff)
 	}
 }

@@ -32,7 +32,14 @@ func crashConfig(pool *pgxpool.Pool, app string) postbus.Config {
 	if app == hooksApp {
 		return quick(withWebhooks(postbus.Config{App: app}))
 	}
+	if box, ok := boxOf(app); ok {
+		return quick(postbus.Config{App: app, Mail: mailConfig(box)})
+	}
 	cfg := postbus.Config{App: app}
+	if app == wideApp {
+		cfg.Subscriptions = []events.Subscription{wideHandling(pool)}
+		return quick(cfg)
+	}
 	if app != "crash" {
 		cfg.Types = []events.Type{} // another application declares it
 	}

@@ -36,7 +36,7 @@ func (l *logBook) count(text string) int {
 	return strings.Count(l.lines.String(), text)
 }
 
-func (l *logBook) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+func (l *logBook) logger() *slog.Logger { return testdb.Logged(slog.NewTextHandler(l, nil)) }
 
 // Promise: where no notification ever arrives, as behind a pooler in transaction mode, everything flows by polling, and the log
 // says so once.

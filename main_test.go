@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"testing"
@@ -30,7 +29,7 @@ func TestMain(m *testing.M) {
 	testdb.Run(m, func(ctx context.Context, pool *pgxpool.Pool) error { return pg.Migrate(ctx, pool, river.Migrator()) })
 }
 
-func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+func quiet() *slog.Logger { return testdb.Log() }
 
 // noteChanged is the event type that most tests record.
 var noteChanged = events.Type{Name: "note.changed", Subject: "note id"}

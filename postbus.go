@@ -7,15 +7,21 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/postbus/postbus/events"
+	"github.com/postbus/postbus/internal/measure"
+	"github.com/postbus/postbus/internal/tracing"
 	"github.com/postbus/postbus/jobs"
+	"github.com/postbus/postbus/jobs/bulk"
 	"github.com/postbus/postbus/jobs/river"
+	"github.com/postbus/postbus/mail"
 	"github.com/postbus/postbus/pg"
 	"github.com/postbus/postbus/webhooks"
+	"github.com/postbus/postbus/work"
 )
 
 // Bus is one application's bus in one process.
@@ -25,7 +31,13 @@ type Bus struct {
 	listener *pg.Listener
 	runtime  *river.Runtime
 	events   *events.Bus
+	bulk     *bulk.Service
+	work     *work.Service
 	webhooks *webhooks.Service // nil without Config.Webhooks
+	mail     *mail.Service     // nil without Config.Mail
+	measures *measure.Measures
+	tracing  *tracing.Tracer // nil without Config.Tracer
+	receipts atomic.Int64    // callers that wait for one
 
 	mu      sync.Mutex
 	started bool
@@ -37,16 +49,22 @@ func New(pool *pgxpool.Pool, cfg Config) (*Bus, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	b := &Bus{cfg: cfg, pool: pool}
+	b := &Bus{cfg: cfg, pool: pool, bulk: bulk.New(pool, cfg.Log), tracing: tracing.New(cfg.Tracer)}
 	b.listener = pg.NewListener(pool, pg.ListenerConfig{Conn: cfg.ListenConn, Log: cfg.Log})
-	for _, step := range []func() error{b.newWebhooks, b.newEvents, b.newRuntime} {
+	b.work = work.New(pool, work.Config{Listener: b.listener, Log: cfg.Log})
+	for _, step := range []func() error{b.newMeasures, b.newWebhooks, b.newMail, b.newEvents, b.newRuntime} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("postbus: %w", err)
 		}
 	}
 	b.events.Bind(b.runtime)
+	b.bulk.Bind(b.runtime)
+	b.work.Bind(b.events, b.runtime)
 	if b.webhooks != nil {
 		b.webhooks.Bind(b.events, b.runtime)
+	}
+	if b.mail != nil {
+		b.mail.Bind(b.events, b.runtime)
 	}
 	return b, nil
 }
@@ -59,28 +77,53 @@ func (b *Bus) newWebhooks() (err error) {
 	if cfg.Log == nil {
 		cfg.Log = b.cfg.Log
 	}
+	cfg.Tracing = b.tracing
+	cfg.Measures = b.measures
 	b.webhooks, err = webhooks.New(b.pool, cfg)
+	return err
+}
+
+func (b *Bus) newMail() (err error) {
+	if b.cfg.Mail == nil {
+		return nil
+	}
+	cfg := *b.cfg.Mail
+	if cfg.Log == nil {
+		cfg.Log = b.cfg.Log
+	}
+	cfg.App = b.cfg.App
+	b.mail, err = mail.New(b.pool, cfg)
 	return err
 }
 
 func (b *Bus) newEvents() (err error) {
 	cfg := b.cfg.eventsConfig()
-	cfg.Listener = b.listener
+	cfg.Listener, cfg.Tracing = b.listener, b.tracing
+	cfg.Measures = b.measures
 	if b.webhooks != nil {
 		cfg.Subscriptions = append(slices.Clone(cfg.Subscriptions), b.webhooks.Subscriptions()...)
+	}
+	if b.mail != nil {
+		cfg.Subscriptions = append(slices.Clone(cfg.Subscriptions), b.mail.Subscriptions()...)
 	}
 	if b.events, err = events.New(b.pool, cfg); err != nil || b.webhooks == nil {
 		return err
 	}
 	b.events.AddReplayTarget(b.webhooks.ReplayTarget())
+	b.events.AddAlerts(b.webhooks.AlertSource())
 	return nil
 }
 
 func (b *Bus) newRuntime() error {
-	kinds, periodics := b.events.Kinds(), b.events.Periodics()
+	kinds, periodics := append(b.events.Kinds(), b.bulk.Kinds()...), append(b.events.Periodics(), b.bulk.Periodics()...)
+	periodics = append(append(slices.Clone(periodics), b.statsPeriodic()), b.work.Periodics()...)
 	if b.webhooks != nil {
 		kinds = append(slices.Clone(kinds), b.webhooks.Kinds()...)
 		periodics = append(periodics, b.webhooks.Periodics()...)
+	}
+	if b.mail != nil {
+		kinds = append(slices.Clone(kinds), b.mail.Kinds()...)
+		periodics = append(periodics, b.mail.Periodics()...)
 	}
 	kinds = slices.Clone(kinds)
 	for _, k := range b.cfg.Kinds {
@@ -104,6 +147,8 @@ func (b *Bus) newRuntime() error {
 	b.runtime, err = river.New(b.pool, river.Config{
 		App: b.cfg.App, Version: b.cfg.Version, Kinds: kinds, Periodics: append(periodics, b.cfg.Periodics...), Queues: queues,
 		Listener: b.listener, Log: b.cfg.Log, FetchPoll: b.cfg.PollInterval, StopGrace: b.cfg.StopGrace,
+		Measures: b.measures,
+		Tracing:  b.tracing,
 	})
 	return err
 }
@@ -152,14 +197,23 @@ func (b *Bus) run(ctx context.Context) error {
 	if err := b.listener.Start(ctx); err != nil {
 		return err
 	}
+	if err := b.measures.Start(ctx); err != nil {
+		return err
+	}
 	if b.webhooks != nil {
 		if err := b.webhooks.Start(ctx); err != nil {
+			return err
+		}
+	}
+	if b.mail != nil {
+		if err := b.mail.Start(ctx); err != nil {
 			return err
 		}
 	}
 	if err := b.runtime.Start(ctx); err != nil {
 		return err
 	}
+	b.work.Start(ctx)
 	return b.events.Start(ctx)
 }
 
@@ -181,11 +235,13 @@ func (b *Bus) halt(ctx context.Context) error {
 	if b.webhooks != nil {
 		b.webhooks.StopPolling()
 	}
+	b.work.Stop()
 	err := b.runtime.Stop(ctx)
 	b.events.Stop()
 	if b.webhooks != nil {
 		b.webhooks.Stop()
 	}
+	b.measures.Stop(ctx) // the last: what the others did is counted
 	b.listener.Stop()
 	if err != nil {
 		return fmt.Errorf("postbus: stop: %w", err)
@@ -205,11 +261,23 @@ func (b *Bus) Runtime() jobs.Runtime { return b.runtime }
 // Inspector looks at jobs and repairs them.
 func (b *Bus) Inspector() jobs.Inspector { return b.runtime.Inspector() }
 
+// Bulk retries, cancels or acknowledges any number of jobs as one act in the background.
+func (b *Bus) Bulk() *bulk.Service { return b.bulk }
+
+// Work hands jobs of external kinds to workers in any language.
+func (b *Bus) Work() *work.Service { return b.work }
+
 // Events reads events, waits for their fan-out, requeues them and answers the alerts.
 func (b *Bus) Events() *events.Bus { return b.events }
 
 // Webhooks makes endpoints and looks after their deliveries; nil without Config.Webhooks.
 func (b *Bus) Webhooks() *webhooks.Service { return b.webhooks }
+
+// Mail makes rules and looks after their mails; nil without Config.Mail.
+func (b *Bus) Mail() *mail.Service { return b.mail }
+
+// Listener is the process's one connection that listens. The bus starts and stops it.
+func (b *Bus) Listener() *pg.Listener { return b.listener }
 
 // Alerts answers what a person should see to, of events, jobs and webhooks.
 func (b *Bus) Alerts(ctx context.Context) ([]events.Alert, error) {
@@ -220,6 +288,9 @@ func (b *Bus) Alerts(ctx context.Context) ([]events.Alert, error) {
 	more, err := b.webhooks.Alerts(ctx)
 	return append(alerts, more...), err
 }
+
+// Listening answers how this process hears notifications.
+func (b *Bus) Listening() pg.ListenerState { return b.listener.State() }
 
 // Wait waits until the job has ended, at most max, and answers its state and whether that is final.
 func (b *Bus) Wait(ctx context.Context, id jobs.JobID, max time.Duration) (jobs.State, bool) {

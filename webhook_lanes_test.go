@@ -359,8 +359,13 @@ func TestTypeThatBecameInternalDoesNotLeave(t *testing.T) {
 	pool := testdb.New(t)
 	receiver := postbustest.NewReceiver(t)
 	bus := startBus(t, pool, withWebhooks(postbus.Config{}))
-	endpointTo(t, bus, receiver, webhooks.EndpointSpec{Types: []string{"*"}})
-	if err := bus.Inspector().Pause(t.Context(), webhooks.FanoutQueue); err != nil {
+	endpointTo(t, bus, receiver, webhooks.EndpointSpec{Types: []string{"note.*"}})
+	held, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = held.Rollback(context.WithoutCancel(t.Context())) }()
+	if _, err := held.Exec(t.Context(), `lock table postbus.webhook_endpoints`); err != nil { // the fan-out waits where it looks for takers
 		t.Fatal(err)
 	}
 	change(t, pool, bus, "n1", nil)
@@ -368,7 +373,7 @@ func TestTypeThatBecameInternalDoesNotLeave(t *testing.T) {
 	if _, err := pool.Exec(t.Context(), `update postbus.event_types set exposure = 'internal' where name = $1`, noteChanged.Name); err != nil {
 		t.Fatal(err)
 	}
-	if err := bus.Inspector().Resume(t.Context(), webhooks.FanoutQueue); err != nil {
+	if err := held.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	settle(t, pool)

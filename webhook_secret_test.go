@@ -108,7 +108,7 @@ func TestSecretsStayHidden(t *testing.T) {
 	receiver := postbustest.NewReceiver(t)
 	receiver.Answer(func(m postbustest.Message) postbustest.Answer { return postbustest.Answer{Status: 200 + 300*(m.N%2)} })
 	log := &logged{}
-	cfg := withWebhooks(postbus.Config{Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	cfg := withWebhooks(postbus.Config{Log: testdb.Logged(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	bus := startBus(t, pool, cfg)
 	const header = "Bearer the-value-of-a-custom-header"
 	made := endpointTo(t, bus, receiver, webhooks.EndpointSpec{Asymmetric: true, Headers: map[string]string{"Authorization": header}})

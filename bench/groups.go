@@ -29,7 +29,10 @@ func groups() []group {
 	for _, n := range []int{1, 8, 32} {
 		all = append(all, webhookDrain(n))
 	}
-	return append(all, webhookRate(8), webhookRate(32), webhookLatency(), webhookFairness(1, 10), webhookFairness(10, 100), webhookBytes())
+	for _, n := range []int{1, 8, 32} {
+		all = append(all, claim(n))
+	}
+	return append(all, webhookRate(8), webhookRate(32), webhookLatency(), webhookFairness(1, 10), webhookFairness(10, 100), webhookBytes(), reads())
 }
 
 // choose keeps the groups with a figure that matches.

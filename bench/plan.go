@@ -29,6 +29,8 @@ type plan struct {
 	// fair how long receivers hang.
 	hooks          map[int]int
 	hookRate, fair time.Duration
+	// claimable is the backlog that workers claim from, finished the jobs that lie beside it.
+	claimable, finished int
 	// settle passes before the idle bus is watched for idle.
 	settle, idle time.Duration
 }
@@ -48,9 +50,10 @@ func fullPlan() plan {
 		backlog: map[int]int{1: 20_000, 10: 5_000, 100: 1_000},
 		churned: 200_000, pinnedBacklog: 40_000,
 		samples: 300, pauseMin: 30 * time.Millisecond, pauseMax: 150 * time.Millisecond,
-		steady:   10 * time.Second,
-		bulkRows: 100_000,
-		hooks:    map[int]int{1: 1_000, 8: 10_000, 32: 10_000},
+		steady:    10 * time.Second,
+		bulkRows:  100_000,
+		hooks:     map[int]int{1: 1_000, 8: 10_000, 32: 10_000},
+		claimable: 40_000, finished: 1_000_000,
 		hookRate: 10 * time.Second, fair: 15 * time.Second,
 		settle: 5 * time.Second, idle: 20 * time.Second,
 	}
@@ -65,9 +68,10 @@ func quickPlan() plan {
 		backlog: map[int]int{1: 2_000, 10: 400, 100: 200},
 		churned: 10_000, pinnedBacklog: 2_000,
 		samples: 40, pauseMin: 5 * time.Millisecond, pauseMax: 60 * time.Millisecond,
-		steady:   time.Second,
-		bulkRows: 100_000,
-		hooks:    map[int]int{1: 100, 8: 300, 32: 600},
+		steady:    time.Second,
+		bulkRows:  100_000,
+		hooks:     map[int]int{1: 100, 8: 300, 32: 600},
+		claimable: 10_000, finished: 50_000,
 		hookRate: time.Second, fair: time.Second,
 		settle: time.Second, idle: 2 * time.Second,
 	}

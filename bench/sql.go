@@ -51,4 +51,19 @@ where e.url = any($1::text[]) and d.state = 'delivered'`
 	hooksSizesSQL = `
 select json_object_agg(name, pg_total_relation_size('postbus.' || name))
 from unnest(array['webhook_deliveries', 'webhook_attempts', 'webhook_fanouts', 'webhook_slots', 'river_job']) as name`
+
+	declareClaimedSQL = `select postbus.declare_kind('bench.claim')`
+	finishedSQL       = `
+insert into postbus.river_job (state, kind, queue, args, max_attempts, attempt, attempted_at, attempted_by, scheduled_at, finalized_at, metadata)
+select 'completed', 'bench.claim', 'work|bench|claim', jsonb_build_object('done', i), 8, 1, now() - interval '1 hour', array['worker'],
+    now() - interval '1 hour', now() - i * interval '1 millisecond', '{"owner": "owner"}'
+from generate_series(1, $1::int) as i`
+	// clearClaimableSQL removes what a window left and what it finished.
+	clearClaimableSQL = `delete from postbus.river_job where args ? 'open'`
+	claimableSQL      = `
+insert into postbus.river_job (state, kind, queue, args, max_attempts, scheduled_at, metadata)
+select 'available', 'bench.claim', 'work|bench|claim', jsonb_build_object('open', i), 8, now(), '{"owner": "owner"}'
+from generate_series(1, $1::int) as i`
+	claimOneSQL    = `select (select id from postbus.claim_work(array['bench.claim'], $1, 1, '1 minute'))`
+	completeOneSQL = `select postbus.complete_work($1, '{"pages": 3}')`
 )

@@ -23,14 +23,15 @@ const (
 const (
 	backlogEvents = 1000
 	backlogAge    = 5 * time.Minute
-	countCap      = 100_000
+	countCap      = 2000
 )
 
 // Alert is something that a person should see to. It stands as long as its cause does.
 type Alert struct {
 	// Name is one of the Alert constants.
 	Name string
-	// Count is how many events, jobs or kinds it is about; counting stops at 100,000.
+	// Count is how many events, jobs or kinds it is about; counting stops at a cap of 2,000, beyond which jobs
+	// are the planner's estimate.
 	Count int64
 	// Message says what is the matter, WayOut what ends it.
 	Message, WayOut string
@@ -41,8 +42,14 @@ type Alert struct {
 // Alerts answers what stands now, read from the tables: nothing is remembered, so nothing can be stale.
 func (b *Bus) Alerts(ctx context.Context) ([]Alert, error) {
 	var alerts []Alert
+	overview, err := b.runtime.Inspector().Overview(ctx, "")
+	if err != nil {
+		return nil, fmt.Errorf("read alerts: %w", err)
+	}
 	for _, look := range []func(context.Context) (*Alert, error){
-		b.backlogAlert, b.poisonedAlert, b.discardedAlert, b.orphanedAlert,
+		b.backlogAlert, b.poisonedAlert,
+		func(context.Context) (*Alert, error) { return discardedAlert(overview), nil },
+		func(ctx context.Context) (*Alert, error) { return b.orphanedAlert(ctx, overview) },
 	} {
 		alert, err := look(ctx)
 		if err != nil {
@@ -79,24 +86,19 @@ func (b *Bus) poisonedAlert(ctx context.Context) (*Alert, error) {
 	}, nil
 }
 
-func (b *Bus) discardedAlert(ctx context.Context) (*Alert, error) {
-	overview, err := b.runtime.Inspector().Overview(ctx, "")
-	if err != nil || overview.Unacked.N == 0 {
-		return nil, err
+func discardedAlert(overview jobs.Overview) *Alert {
+	if overview.Unacked.N == 0 {
+		return nil
 	}
 	return &Alert{
 		Name: AlertDiscarded, Count: overview.Unacked.N,
 		Message: fmt.Sprintf("%d jobs failed for good", overview.Unacked.N),
 		WayOut:  "Read the job's errors, then retry, cancel or acknowledge it.",
-	}, nil
+	}
 }
 
 // orphanedAlert finds kinds that have jobs and no living process that runs them.
-func (b *Bus) orphanedAlert(ctx context.Context) (*Alert, error) {
-	overview, err := b.runtime.Inspector().Overview(ctx, "")
-	if err != nil {
-		return nil, err
-	}
+func (b *Bus) orphanedAlert(ctx context.Context, overview jobs.Overview) (*Alert, error) {
 	living, err := queries(b.pool).LivingKinds(ctx, eventsql.LivingKindsParams{LivingSeconds: together.Seconds()})
 	if err != nil {
 		return nil, err

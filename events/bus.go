@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/postbus/postbus/internal/tracing"
 	"github.com/postbus/postbus/jobs"
 )
 
@@ -33,7 +34,7 @@ func (b *Bus) Bind(runtime jobs.Runtime) { b.runtime = runtime }
 
 // Recorder writes events through the pool; use its With for a transaction.
 func (b *Bus) Recorder() Recorder {
-	return recorder{db: b.pool, maxBytes: b.cfg.MaxDataBytes, trace: b.cfg.Trace}
+	return b.recorder(b.pool)
 }
 
 // Start begins to relay. The declarations must be in the database: see Declare.
@@ -41,18 +42,21 @@ func (b *Bus) Start(ctx context.Context) error {
 	if b.runtime == nil {
 		return errors.New("events: Bind a runtime before Start")
 	}
+	ctx = tracing.Detach(ctx) // what is done from now on is not part of the start
 	b.mirror.start(ctx)
 	b.await.start(ctx)
 	b.relay.start(ctx)
+	b.watch.start(ctx)
 	return nil
 }
 
 // StopRelay ends the relay after its current pass; waiters go on. Never started and twice are fine.
 func (b *Bus) StopRelay() { b.relay.stop() }
 
-// Stop ends the relay, the heartbeat and the waiters. Never started and twice are fine.
+// Stop ends the relay, the watch of alerts, the heartbeat and the waiters. Never started and twice are fine.
 func (b *Bus) Stop() {
 	b.relay.stop()
+	b.watch.stop()
 	b.mirror.stop()
 	b.await.stop()
 }
@@ -63,26 +67,34 @@ func (b *Bus) poke(ctx context.Context) error {
 	return queries(b.pool).NotifyEvents(ctx)
 }
 
-// jobArgs are all that a subscription's job carries; the event is loaded when the job runs.
+// jobArgs are all that a subscription's job carries; the event is loaded when the job runs. A wide job names the range in which its
+// events lie, those whose fan-out names it, and no event.
 type jobArgs struct {
-	EventID      string `json:"event_id"`
+	EventID      string `json:"event_id,omitempty"`
 	Subscription string `json:"subscription"`
+	FirstSeq     int64  `json:"first_seq,omitempty"`
+	LastSeq      int64  `json:"last_seq,omitempty"`
+	Events       int    `json:"events,omitempty"`
 }
 
-// handle loads the event of a job and hands it to the subscription's handler.
-func (b *Bus) handle(s Subscription) jobs.Handler {
+// handle loads the event of a job, or those of a wide one, and hands them to the subscription's handler.
+func (b *Bus) handle(s Subscription, timeout time.Duration) jobs.Handler {
+	h := handler{bus: b, sub: s, timeout: timeout}
 	return func(ctx context.Context, raw json.RawMessage) error {
 		var args jobArgs
-		if err := json.Unmarshal(raw, &args); err != nil || args.EventID == "" {
+		if err := json.Unmarshal(raw, &args); err != nil || args.EventID == "" && args.Events == 0 {
 			return jobs.Discard(fmt.Errorf("job of subscription %q carries no event id: %s", s.Name, raw))
 		}
-		event, err := b.Get(ctx, args.EventID)
+		if args.EventID == "" {
+			return h.wide(ctx, args)
+		}
+		event, err := b.loader.get(ctx, args.EventID)
 		if errors.Is(err, ErrNotFound) {
 			return jobs.Discard(err)
 		}
 		if err != nil {
 			return err
 		}
-		return s.Handle(ctx, event.Event)
+		return h.one(ctx, event)
 	}
 }

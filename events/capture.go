@@ -1,12 +1,10 @@
 package events
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/postbus/postbus/jobs"
 )
@@ -36,34 +34,38 @@ const (
 // records nothing.
 type Capture struct {
 	// Name is dotted lower-case words, at most 40 bytes, unique on the database.
-	Name string
+	Name string `json:"name"`
 	// Table is the table's name, with its schema where that is not on the search_path.
-	Table string
+	Table string `json:"table"`
 	// Type is the event type recorded. It must be declared.
-	Type string
+	Type string `json:"type,omitempty"`
+	// Types gives operations a type of their own in place of Type, which is not needed where all have one.
+	Types map[Op]string `json:"types,omitempty"`
 	// On lists the operations. Defaults to all three.
-	On []Op
+	On []Op `json:"on,omitempty"`
 	// Watch lists the columns whose change makes an update count. Defaults to all.
-	Watch []string
+	Watch []string `json:"watch,omitempty"`
 	// Owner and Subject are expressions that give the event's owner and subject, for instance "it.owner_id".
-	Owner, Subject string
+	Owner   string `json:"owner"`
+	Subject string `json:"subject"`
 	// Data is an expression that gives json. Defaults to the operation and the primary key,
 	// {"op": "update", "id": 7}, so that a wide row cannot fail the write.
-	Data string
+	Data string `json:"data,omitempty"`
 }
 
 const maxCaptureName = 40
 
 func checkCaptures(captures []Capture) error {
-	seen := map[string]bool{}
+	seen := map[string]string{}
 	for _, c := range captures {
 		if err := c.check(); err != nil {
 			return err
 		}
-		if seen[c.Name] {
-			return fmt.Errorf("%w: capture %q is declared twice", ErrInvalid, c.Name)
+		if first, twice := seen[c.function()]; twice {
+			return fmt.Errorf("%w: capture %q is declared twice, as %q before: dots, dashes and underscores count as the same",
+				ErrInvalid, c.Name, first)
 		}
-		seen[c.Name] = true
+		seen[c.function()] = c.Name
 	}
 	return nil
 }
@@ -75,104 +77,53 @@ func (c Capture) check() error {
 	if len(c.Name) > maxCaptureName {
 		return fmt.Errorf("%w: capture %q: its name has %d bytes; the limit is %d", ErrInvalid, c.Name, len(c.Name), maxCaptureName)
 	}
-	if err := checkTypeName(c.Type); err != nil {
-		return fmt.Errorf("capture %q: %w", c.Name, err)
+	for _, op := range append(slices.Sorted(maps.Keys(c.Types)), c.On...) {
+		if !slices.Contains(allOps(), op) {
+			return fmt.Errorf("%w: capture %q: operation %q; use %q, %q or %q", ErrInvalid, c.Name, op, Insert, Update, Delete)
+		}
+	}
+	for _, name := range c.typeNames() {
+		if err := checkTypeName(name); err != nil {
+			return fmt.Errorf("capture %q: %w", c.Name, err)
+		}
 	}
 	for _, part := range []struct{ name, value string }{{"Table", c.Table}, {"Owner", c.Owner}, {"Subject", c.Subject}} {
 		if strings.TrimSpace(part.value) == "" {
 			return fmt.Errorf("%w: capture %q: %s must not be empty", ErrInvalid, c.Name, part.name)
 		}
 	}
-	for _, op := range c.On {
-		if op != Insert && op != Update && op != Delete {
-			return fmt.Errorf("%w: capture %q: operation %q; use %q, %q or %q", ErrInvalid, c.Name, op, Insert, Update, Delete)
-		}
-	}
 	return nil
 }
 
-func (c Capture) on(op Op) bool {
+func allOps() []Op { return []Op{Insert, Update, Delete} }
+
+// ops are the operations that it records, in the order of allOps.
+func (c Capture) ops() []Op {
 	if len(c.On) == 0 {
-		return true
+		return allOps()
 	}
-	for _, o := range c.On {
-		if o == op {
-			return true
+	return slices.DeleteFunc(allOps(), func(op Op) bool { return !slices.Contains(c.On, op) })
+}
+
+// typeOf is the type that an operation records.
+func (c Capture) typeOf(op Op) string {
+	if name, own := c.Types[op]; own {
+		return name
+	}
+	return c.Type
+}
+
+// typeNames are the types that it records, each once, in the order of its operations.
+func (c Capture) typeNames() (names []string) {
+	for _, op := range c.ops() {
+		if name := c.typeOf(op); !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
-	return false
+	return names
 }
 
 // function is the trigger function's name in schema postbus.
 func (c Capture) function() string {
 	return "capture_" + strings.NewReplacer(".", "_", "-", "_").Replace(c.Name)
 }
-
-// captureSQL is everything that a capture puts into the database.
-type captureSQL struct {
-	function string // its body
-	triggers map[string]string
-	note     string // the function's comment: application and hash of the above
-}
-
-// build writes the SQL. Names go through the driver's quoting; expressions are the declaration's own, as SQL.
-func (c Capture) build(app string, key []string) captureSQL {
-	data := c.Data
-	if strings.TrimSpace(data) == "" {
-		data = keyData(key)
-	}
-	s := captureSQL{triggers: map[string]string{}}
-	s.function = fmt.Sprintf(`
-declare
-    it record;
-begin
-    if tg_op = 'DELETE' then it := old; else it := new; end if;
-    perform postbus.record((%s)::text, %s, (%s)::text, (%s)::json);
-    return null;
-end
-`, c.Owner, literal(c.Type), c.Subject, data)
-	for _, op := range []Op{Insert, Update, Delete} {
-		if c.on(op) {
-			s.triggers["postbus_"+c.function()+"_"+string(op)] = c.trigger(op)
-		}
-	}
-	sum := sha256.Sum256([]byte(s.function + fmt.Sprint(s.triggers)))
-	s.note = app + " " + hex.EncodeToString(sum[:8])
-	return s
-}
-
-func (c Capture) trigger(op Op) string {
-	name := pgx.Identifier{"postbus_" + c.function() + "_" + string(op)}.Sanitize()
-	when := ""
-	if op == Update {
-		when = " when (" + c.changed() + ")"
-	}
-	return fmt.Sprintf("create trigger %s after %s on %s for each row%s execute function %s()",
-		name, op, c.table(), when, pgx.Identifier{"postbus", c.function()}.Sanitize())
-}
-
-func (c Capture) changed() string {
-	if len(c.Watch) == 0 {
-		return "old.* is distinct from new.*"
-	}
-	var conds []string
-	for _, column := range c.Watch {
-		col := pgx.Identifier{column}.Sanitize()
-		conds = append(conds, fmt.Sprintf("old.%s is distinct from new.%s", col, col))
-	}
-	return strings.Join(conds, " or ")
-}
-
-func (c Capture) table() string { return pgx.Identifier(strings.Split(c.Table, ".")).Sanitize() }
-
-// keyData is the default data: the operation and the primary key's columns.
-func keyData(key []string) string {
-	parts := []string{"'op'", "pg_catalog.lower(tg_op)"}
-	for _, column := range key {
-		parts = append(parts, literal(column), "it."+pgx.Identifier{column}.Sanitize())
-	}
-	return "pg_catalog.json_build_object(" + strings.Join(parts, ", ") + ")"
-}
-
-// literal quotes a string for SQL with standard_conforming_strings on, as install sets it.
-func literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

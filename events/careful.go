@@ -22,12 +22,13 @@ func (f *fanner) bisect(ctx context.Context, events []claimedEvent) error {
 		return nil
 	}
 	f.saves++
-	before := len(f.marked)
+	before, made := len(f.marked), f.made
 	err := pg.Nested(ctx, f.tx, func(ctx context.Context, tx pgx.Tx) error { return f.fan(ctx, tx, events) })
 	if err == nil {
 		return nil
 	}
-	f.marked, f.seqs, f.fanouts = f.marked[:before], f.seqs[:before], f.fanouts[:before]
+	f.endSpans(before, err)
+	f.marked, f.seqs, f.fanouts, f.made = f.marked[:before], f.seqs[:before], f.fanouts[:before], made
 	if !ownFault(err) {
 		return err
 	}
@@ -52,6 +53,7 @@ func (f *fanner) fail(ctx context.Context, e claimedEvent, cause error) error {
 		return fmt.Errorf("count the failure of event %s: %w", e.ID, err)
 	}
 	f.failed++
+	f.faulty = append(f.faulty, e)
 	if int(e.Attempts)+1 >= cfg.MaxFailures {
 		cfg.Log.ErrorContext(ctx, "event poisoned: set aside until it is requeued",
 			"event", e.ID, "type", e.Type, "failures", e.Attempts+1, "error", cause)

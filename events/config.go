@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/postbus/postbus/internal/measure"
+	"github.com/postbus/postbus/internal/tracing"
 	"github.com/postbus/postbus/jobs"
 	"github.com/postbus/postbus/pg"
 )
@@ -24,8 +26,13 @@ type Config struct {
 	Listener *pg.Listener
 	// Log defaults to slog.Default().
 	Log *slog.Logger
-	// Trace answers the traceparent to record with an event. Defaults to none.
+	// Trace answers the traceparent to record with an event, "" for none. Defaults to that of the span in ctx.
 	Trace func(ctx context.Context) string
+	// Tracing makes the spans of recording and fan-out. Defaults to none.
+	Tracing *tracing.Tracer
+
+	// Measures is told of every pass. Defaults to none.
+	Measures *measure.Measures
 
 	// MaxDataBytes is the limit of an event's data. Defaults to 256 KiB; range 1 KiB to 16 MiB. A value other than the default is
 	// written for SQL callers too, and stands for them until another one is.
@@ -42,6 +49,8 @@ type Config struct {
 	MaxFailures int
 	// Retention is how long fanned events are kept at least. Defaults to 7 days.
 	Retention time.Duration
+	// AlertOwner is the owner of the events that tell of alerts: AlertRaised and AlertCleared. Without one nobody is told.
+	AlertOwner string
 }
 
 const (
@@ -58,6 +67,9 @@ const (
 
 func (c Config) withDefaults() (Config, error) {
 	if err := jobs.CheckName("application", c.App); err != nil {
+		return c, err
+	}
+	if err := checkText("AlertOwner", c.AlertOwner); err != nil {
 		return c, err
 	}
 	c.MaxDataBytes = orDefault(c.MaxDataBytes, defaultMaxDataBytes)
@@ -102,6 +114,8 @@ type Bus struct {
 	mirror  *mirror
 	relay   *relay
 	await   *awaiter
+	watch   *watch
+	loader  *loader
 	kinds   []jobs.Kind
 	runtime jobs.Runtime
 
@@ -122,6 +136,8 @@ func New(pool *pgxpool.Pool, cfg Config) (*Bus, error) {
 	b.mirror = newMirror(b)
 	b.relay = newRelay(b)
 	b.await = newAwaiter(pool, cfg)
+	b.watch = newWatch(b)
+	b.loader = &loader{pool: pool}
 	b.replayTargets = []ReplayTarget{subscriptionReplay{b}}
 	b.retainers = []Retainer{replayedJobs{b}}
 	return b, nil
@@ -149,10 +165,14 @@ func (b *Bus) collect() error {
 		if names[s.Name] {
 			return fmt.Errorf("%w: subscription %q is declared twice", ErrInvalid, s.Name)
 		}
-		kind, err := s.kind(b.handle(s))
+		kind, err := s.kind()
 		if err != nil {
 			return fmt.Errorf("subscription %q: %w", s.Name, err)
 		}
+		if !s.External {
+			kind.Handle = b.handle(s, kind.Timeout)
+		}
+		kind.Timeout = s.jobTimeout(kind.Timeout)
 		names[s.Name] = true
 		b.kinds = append(b.kinds, kind)
 	}

@@ -21,8 +21,10 @@ type DeclaredSubscription struct {
 	App    string
 	Shared bool
 	// Types are its globs, without repetition.
-	Types       []string
-	Coalesce    bool
+	Types    []string
+	Coalesce bool
+	// Batch is how many events of a pass share one job, at most; 0 where each has its own.
+	Batch       int
 	Effect      Effect
 	Queue       string
 	MaxAttempts int
@@ -55,7 +57,7 @@ func (b *Bus) Subscriptions(ctx context.Context) ([]DeclaredSubscription, error)
 	for i, t := range targets {
 		types := slices.Sorted(slices.Values(t.types))
 		subs[i] = DeclaredSubscription{
-			Name: t.name, App: t.app, Shared: t.app == sharedApp, Types: slices.Compact(types), Coalesce: t.coalesce,
+			Name: t.name, App: t.app, Shared: t.app == sharedApp, Types: slices.Compact(types), Coalesce: t.coalesce, Batch: t.batch,
 			Effect: t.effect, Queue: t.queue, MaxAttempts: t.maxAttempts, SeenAt: t.seen.UTC(),
 		}
 	}

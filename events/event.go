@@ -28,8 +28,8 @@ type Event struct {
 type Detail struct {
 	Event
 	Status Status
-	// Fanout names the job that each subscription got. Two subscriptions or events never share one, except where a
-	// coalescing subscription covered this event by a later one's job.
+	// Fanout names the job that each subscription got. Two subscriptions or events never share one, except where a coalescing
+	// subscription covered this event by a later one's job, and where the job is a wide one (Subscription.Batch).
 	Fanout      map[string]jobs.JobID
 	FannedOutAt *time.Time
 	// Attempts counts failed fan-outs since the event was recorded or requeued; LastError is the latest of them.
@@ -51,12 +51,16 @@ const (
 	Poisoned Status = "poisoned"
 )
 
+func eventOf(row eventsql.PostbusEvent) Event {
+	return Event{
+		ID: row.ID, Seq: row.Seq, Type: row.Type, OwnerID: row.OwnerID, Subject: row.Subject,
+		OccurredAt: row.OccurredAt.UTC(), Data: row.Data, Trace: deref(row.Trace),
+	}
+}
+
 func detailOf(row eventsql.PostbusEvent) (Detail, error) {
 	d := Detail{
-		Event: Event{
-			ID: row.ID, Seq: row.Seq, Type: row.Type, OwnerID: row.OwnerID, Subject: row.Subject,
-			OccurredAt: row.OccurredAt.UTC(), Data: row.Data, Trace: deref(row.Trace),
-		},
+		Event:  eventOf(row),
 		Status: Pending, FannedOutAt: row.FannedOutAt, Attempts: int(row.Attempts),
 		LastError: deref(row.LastError), NextAttemptAt: row.NextAttemptAt, PoisonedAt: row.PoisonedAt,
 	}

@@ -72,6 +72,10 @@ func ExampleCapture() {
 		panic(err)
 	}
 	for _, e := range page.Events { // newest first
+		e, err := bus.Get(ctx, e.ID) // a list has no data
+		if err != nil {
+			panic(err)
+		}
 		fmt.Println(e.OwnerID, e.Subject, string(e.Data))
 	}
 	// Output:

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
@@ -36,6 +37,7 @@ type mirror struct {
 	bus          *Bus
 	names        []string // types
 	declarations []eventsql.DeclareSubscriptionParams
+	kept         []string // declarations that somebody else writes
 	beat         *loop.Ticker
 }
 
@@ -45,12 +47,16 @@ func newMirror(b *Bus) *mirror {
 		m.names = append(m.names, t.Name)
 	}
 	for i, s := range b.cfg.Subscriptions {
+		if s.Kept {
+			m.kept = append(m.kept, s.Name)
+			continue
+		}
 		kind, app := b.kinds[i], b.cfg.App
 		if s.Shared {
 			app = sharedApp
 		}
 		m.declarations = append(m.declarations, declaration(eventsql.DeclareSubscriptionParams{
-			Name: s.Name, App: app, Types: s.Types, Coalesces: s.Coalesce,
+			Name: s.Name, App: app, Types: s.Types, Coalesces: s.Coalesce, Batch: int32(s.Batch),
 			Queue: kind.Queue, MaxAttempts: int32(kind.MaxAttempts), Effect: string(s.Effect),
 		}))
 	}
@@ -166,9 +172,9 @@ func (m *mirror) touch(ctx context.Context) error {
 	if err := q.TouchTypes(ctx, eventsql.TouchTypesParams{App: m.bus.cfg.App, Names: m.names, FreshSeconds: fresh}); err != nil {
 		return fmt.Errorf("refresh event types: %w", err)
 	}
-	hashes := make([]string, len(m.declarations))
-	for i, d := range m.declarations {
-		hashes[i] = d.Declaration
+	hashes := slices.Clone(m.kept)
+	for _, d := range m.declarations {
+		hashes = append(hashes, d.Declaration)
 	}
 	_, err := q.TouchSubscriptions(ctx, eventsql.TouchSubscriptionsParams{Declarations: hashes, FreshSeconds: fresh})
 	if err != nil {

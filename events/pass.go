@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -39,6 +40,8 @@ func (p passResult) plus(q passResult) passResult {
 
 // pass claims from floor on and fans out. Where careful, a row's own fault costs only that row.
 func (r *relay) pass(ctx context.Context, floor int64, careful bool) (res passResult, err error) {
+	began := time.Now()
+	f := fanner{relay: r}
 	err = pg.InTx(ctx, r.pool, func(ctx context.Context, tx pgx.Tx) error {
 		res = passResult{}
 		claimed, err := queries(tx).ClaimEvents(ctx, eventsql.ClaimEventsParams{
@@ -50,17 +53,18 @@ func (r *relay) pass(ctx context.Context, floor int64, careful bool) (res passRe
 		if len(claimed) == 0 {
 			return nil
 		}
+		f.answered = time.Now()
 		targets, err := readTargets(ctx, tx)
 		if err != nil {
 			return err
 		}
-		f := fanner{relay: r, tx: tx, targets: targets}
+		f.tx, f.targets = tx, append(targets, enqueueing)
 		res.next = claimed[len(claimed)-1].Seq + 1
 		if n := affordable(claimed, f.targets); n < len(claimed) {
 			res.next, res.left = claimed[n].Seq, true
 			claimed = claimed[:n]
 		}
-		res.claimed = len(claimed)
+		res.claimed, f.claimed = len(claimed), claimed
 		if careful {
 			err = f.bisect(ctx, claimed)
 		} else {
@@ -72,6 +76,10 @@ func (r *relay) pass(ctx context.Context, floor int64, careful bool) (res passRe
 		res.fanned, res.failed = len(f.marked), f.failed
 		return f.mark(ctx)
 	})
+	f.endSpans(0, err)
+	if err == nil {
+		f.tell(began)
+	}
 	return res, err
 }
 
@@ -83,8 +91,11 @@ type fanner struct {
 	marked  []string // ids
 	seqs    []int64
 	fanouts []json.RawMessage
+	spans   []fanSpan // of the marked events; none where nothing is traced
 	failed  int
 	saves   int // savepoints spent
+
+	told
 }
 
 type claimedEvent = eventsql.ClaimEventsRow
@@ -103,6 +114,10 @@ func planFor(events []claimedEvent, targets []target) plan {
 		p.refs[i] = map[string]int{}
 	}
 	for _, t := range targets {
+		if t.batch > 1 {
+			p.addWide(events, t)
+			continue
+		}
 		type subject struct{ owner, subject string }
 		covered := map[subject]int{}
 		for i := len(events) - 1; i >= 0; i-- {
@@ -120,10 +135,25 @@ func planFor(events []claimedEvent, targets []target) plan {
 			p.jobs = append(p.jobs, jobFor(e, t))
 		}
 	}
+	p.reverse()
 	return p
 }
 
+// reverse puts the jobs, which were found from the latest event on, into the order of their events: nothing is promised of it, but
+// who claims the longest waiting first is not surprised.
+func (p *plan) reverse() {
+	slices.Reverse(p.jobs)
+	for _, refs := range p.refs {
+		for name, at := range refs {
+			refs[name] = len(p.jobs) - 1 - at
+		}
+	}
+}
+
 func jobFor(e claimedEvent, t target) jobs.EnqueueParams {
+	if t.enqueues {
+		return enqueued(e)
+	}
 	args, _ := json.Marshal(jobArgs{EventID: e.ID, Subscription: t.name}) // two strings: cannot fail
 	return jobs.EnqueueParams{Kind: t.name, Args: json.RawMessage(args), Opts: jobs.EnqueueOpts{
 		Owner: e.OwnerID, Trace: e.Trace, Queue: t.queue, MaxAttempts: t.maxAttempts,
@@ -136,12 +166,16 @@ const maxJobs = 2000
 // affordable answers how many of the events, at least one, make at most maxJobs jobs. The others stay unmarked for the next
 // pass.
 func affordable(events []claimedEvent, targets []target) int {
-	total := 0
+	total, shared := 0, make([]int, len(targets)) // shared counts what a target's newest wide job has
 	for i, e := range events {
-		for _, t := range targets {
-			if t.wants(e.Type) {
+		for at, t := range targets {
+			if !t.wants(e.Type) {
+				continue
+			}
+			if shared[at]%max(t.batch, 1) == 0 {
 				total++
 			}
+			shared[at]++
 		}
 		if total > maxJobs && i > 0 {
 			return i
@@ -152,7 +186,8 @@ func affordable(events []claimedEvent, targets []target) int {
 
 // fan enqueues the jobs of the events and notes what to mark. An event with no subscriber is marked too.
 func (f *fanner) fan(ctx context.Context, tx pgx.Tx, events []claimedEvent) error {
-	p := planFor(events, f.targets)
+	p := planFor(f.traced(ctx, events), f.targets)
+	f.made += len(p.jobs)
 	var ids []jobs.JobID
 	if len(p.jobs) > 0 {
 		var err error
@@ -170,6 +205,7 @@ func (f *fanner) fan(ctx context.Context, tx pgx.Tx, events []claimedEvent) erro
 			return fmt.Errorf("fan-out of event %s: %w", e.ID, err)
 		}
 		f.marked, f.seqs, f.fanouts = append(f.marked, e.ID), append(f.seqs, e.Seq), append(f.fanouts, raw)
+		f.counted(len(fanout))
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -77,23 +78,24 @@ func found(row eventsql.PostbusEvent, err error, what string) (Detail, error) {
 	return detailOf(row)
 }
 
-// List answers a page of events, newest first.
+// List answers a page of events without their data, newest first. Where a filter beside owner, types or status finds few, a page
+// may have fewer than Limit, even none, and a Next: it has looked at as many as it may.
 func (b *Bus) List(ctx context.Context, f Filter) (Page, error) {
 	params, err := f.params()
 	if err != nil {
 		return Page{}, err
 	}
-	rows, err := queries(b.pool).ListEvents(ctx, params)
+	look := &look{queries: queries(pg.Planned{DBTX: b.pool}), params: params}
+	rows, next, err := look.page(ctx)
 	if err != nil {
 		return Page{}, fmt.Errorf("list events: %w", err)
 	}
 	var page Page
-	if limit := int(params.PageSize) - 1; len(rows) > limit {
-		rows = rows[:limit]
-		page.Next = cursorOf(rows[limit-1].Seq)
+	if next > 0 {
+		page.Next = cursorOf(next)
 	}
 	for _, row := range rows {
-		detail, err := detailOf(row)
+		detail, err := listedOf(row)
 		if err != nil {
 			return Page{}, err
 		}
@@ -115,6 +117,9 @@ func (f Filter) params() (eventsql.ListEventsParams, error) {
 	before, err := seqOf(f.Cursor)
 	if err != nil {
 		return eventsql.ListEventsParams{}, err
+	}
+	if before == 0 {
+		before = math.MaxInt64
 	}
 	types := f.Types
 	if types == nil {

@@ -26,13 +26,15 @@ func (b *Bus) RecordAs(
 		return "", false, fmt.Errorf("record %q: %w: id %q is not a UUID", typ, ErrInvalid, id)
 	}
 	id = strings.ToLower(id)
-	r := recorder{db: tx, maxBytes: b.cfg.MaxDataBytes, trace: b.cfg.Trace}
+	r := b.recorder(tx)
+	ctx, span := r.tracing.Record(ctx, typ)
+	defer func() { span.EndRecord(recorded, recordFault(err)) }()
 	raw, err := r.check(ownerID, typ, subject, data)
 	if err != nil {
 		return "", false, fmt.Errorf("record %q: %w", typ, err)
 	}
 	row, err := queries(tx).RecordEventAs(ctx, eventsql.RecordEventAsParams{
-		ID: id, Type: typ, OwnerID: ownerID, Subject: subject, Data: raw, Trace: r.traceOf(ctx),
+		ID: id, Type: typ, OwnerID: ownerID, Subject: subject, Data: raw, Trace: r.traceOf(ctx, span),
 	})
 	switch {
 	case err != nil:

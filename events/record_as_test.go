@@ -69,8 +69,11 @@ func TestOneEventUnderAChosenID(t *testing.T) {
 		}
 	}
 	page, err := bus.List(t.Context(), events.Filter{})
-	if err != nil || len(page.Events) != 1 || string(page.Events[0].Data) != `{"a": 1}` {
-		t.Errorf("%+v, %v; want the first event alone", page.Events, err)
+	if err != nil || len(page.Events) != 1 {
+		t.Fatalf("%+v, %v; want the first event alone", page.Events, err)
+	}
+	if first, err := bus.Get(t.Context(), page.Events[0].ID); err != nil || string(first.Data) != `{"a": 1}` {
+		t.Errorf("%+v, %v; want the first event alone", first, err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/postbus/postbus/internal/dbsqlc/eventsql"
+	"github.com/postbus/postbus/internal/tracing"
 	"github.com/postbus/postbus/pg"
 )
 
@@ -30,6 +31,11 @@ type recorder struct {
 	db       pg.DBTX
 	maxBytes int
 	trace    func(context.Context) string
+	tracing  *tracing.Tracer
+}
+
+func (b *Bus) recorder(db pg.DBTX) recorder {
+	return recorder{db: db, maxBytes: b.cfg.MaxDataBytes, trace: b.cfg.Trace, tracing: b.cfg.Tracing}
 }
 
 func (r recorder) With(tx pgx.Tx) Recorder {
@@ -44,16 +50,18 @@ func (r recorder) Record(ctx context.Context, ownerID, typ, subject string, data
 
 // RecordReturning records through tx as a Recorder does and answers the event's id.
 func (b *Bus) RecordReturning(ctx context.Context, tx pgx.Tx, ownerID, typ, subject string, data any) (id string, err error) {
-	return recorder{db: tx, maxBytes: b.cfg.MaxDataBytes, trace: b.cfg.Trace}.record(ctx, ownerID, typ, subject, data)
+	return b.recorder(tx).record(ctx, ownerID, typ, subject, data)
 }
 
 func (r recorder) record(ctx context.Context, ownerID, typ, subject string, data any) (id string, err error) {
+	ctx, span := r.tracing.Record(ctx, typ)
+	defer func() { span.EndRecord(id, recordFault(err)) }()
 	raw, err := r.check(ownerID, typ, subject, data)
 	if err != nil {
 		return "", fmt.Errorf("record %q: %w", typ, err)
 	}
 	id, err = eventsql.New(r.db).RecordEvent(ctx, eventsql.RecordEventParams{
-		Type: typ, OwnerID: ownerID, Subject: subject, Data: raw, Trace: r.traceOf(ctx),
+		Type: typ, OwnerID: ownerID, Subject: subject, Data: raw, Trace: r.traceOf(ctx, span),
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", undeclared(typ)
@@ -64,15 +72,28 @@ func (r recorder) record(ctx context.Context, ownerID, typ, subject string, data
 	return id, nil
 }
 
-// traceOf is the traceparent of the recording span, nil where there is none.
-func (r recorder) traceOf(ctx context.Context) *string {
-	if r.trace == nil {
+// traceOf is the traceparent to record, nil where there is none: the application's own function has the last word.
+func (r recorder) traceOf(ctx context.Context, span tracing.Span) *string {
+	trace := span.Traceparent()
+	if r.trace != nil {
+		trace = r.trace(ctx)
+	}
+	if trace == "" {
 		return nil
 	}
-	if trace := r.trace(ctx); trace != "" {
-		return &trace
+	return &trace
+}
+
+// recordFault is why an event was not recorded, in one word.
+func recordFault(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, ErrInvalid), errors.Is(err, ErrUndeclaredType), errors.Is(err, ErrConflict):
+		return "refused"
+	default:
+		return "failed"
 	}
-	return nil
 }
 
 func undeclared(typ string) error {

@@ -79,7 +79,7 @@ func (b *Bus) Replays(ctx context.Context, f ReplayFilter) (ReplayPage, error) {
 	if err != nil {
 		return ReplayPage{}, err
 	}
-	rows, err := queries(b.pool).ListReplays(ctx, eventsql.ListReplaysParams{
+	rows, err := queries(pg.Planned{DBTX: b.pool}).ListReplays(ctx, eventsql.ListReplaysParams{
 		Target: string(f.Target), Name: f.Name, OwnerID: f.OwnerID, State: string(f.State),
 		Before: before, BeforeID: id, PageSize: int32(limit) + 1,
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/postbus/postbus/internal/dbsqlc/eventsql"
+	"github.com/postbus/postbus/internal/tracing"
 	"github.com/postbus/postbus/jobs"
 	"github.com/postbus/postbus/pg"
 )
@@ -63,8 +64,9 @@ func (s subscriptionReplay) Batch(ctx context.Context, tx pgx.Tx, r Replay, batc
 	}
 	events := make([]claimedEvent, len(batch))
 	for i, e := range batch {
-		events[i] = claimedEvent{ID: e.ID, Type: e.Type, OwnerID: e.OwnerID, Subject: e.Subject, Trace: e.Trace}
+		events[i] = claimedEvent{ID: e.ID, Type: e.Type, OwnerID: e.OwnerID, Subject: e.Subject, Trace: tracing.Clean(e.Trace)}
 	}
+	t.batch = 0 // a wide job would cover what the events' fan-out names, and that is not this replay's job
 	p := planFor(events, []target{t})
 	if len(p.jobs) == 0 {
 		return 0, 0, nil

@@ -28,10 +28,13 @@ func (b *Bus) Retain(r Retainer) { b.retainers = append(b.retainers, r) }
 
 // prune removes events that were fanned longer than the retention ago and that nothing unfinished needs. Un-fanned and poisoned
 // events stay, whatever their age. Small batches that skip locked rows never stand in a writer's way. Replays go 30 days after
-// their end.
+// their end, alerts as long after they were cleared.
 func (b *Bus) prune(ctx context.Context) error {
 	if err := queries(b.pool).PruneReplays(ctx, eventsql.PruneReplaysParams{KeepSeconds: replayKept.Seconds()}); err != nil {
 		return fmt.Errorf("prune replays: %w", err)
+	}
+	if err := queries(b.pool).PruneAlerts(ctx, eventsql.PruneAlertsParams{KeepSeconds: alertsKept.Seconds()}); err != nil {
+		return fmt.Errorf("prune alerts: %w", err)
 	}
 	for after := int64(0); ; {
 		rows, err := queries(b.pool).RetentionBatch(ctx, eventsql.RetentionBatchParams{

@@ -63,12 +63,13 @@ func active(rows []eventsql.SubscriptionsSeenWithinRow) []target {
 		if !seen {
 			at = len(targets)
 			place[r.Name] = at
-			targets = append(targets, target{name: r.Name, app: r.App, coalesce: true, seen: newest[r.Name]})
+			targets = append(targets, target{name: r.Name, app: r.App, coalesce: true, batch: int(r.Batch), seen: newest[r.Name]})
 		}
 		t := &targets[at]
 		t.types = append(t.types, r.Types...)
 		t.coalesce = t.coalesce && r.Coalesces
-		if t.effect != Delivery { // that one narrows: while any version declares it, internal types stay inside
+		t.batch = min(t.batch, int(r.Batch)) // a version that knows no wide jobs must not get one
+		if t.effect != Delivery {            // that one narrows: while any version declares it, internal types stay inside
 			t.effect = Effect(r.Effect)
 		}
 		t.queue, t.maxAttempts = r.Queue, int(r.MaxAttempts)
@@ -82,13 +83,19 @@ type target struct {
 	types       []string
 	exposed     map[string]bool // the types that may leave as webhooks; only with the effect Delivery
 	coalesce    bool
+	batch       int // how many events a wide job has at most; 0 or 1 where each has a job
 	effect      Effect
 	queue       string
 	maxAttempts int
 	seen        time.Time
+	enqueues    bool // the relay itself, for postbus.enqueue
 }
 
-// wants says whether the target is told of events of the type. A Delivery target never is of an internal one.
+// wants says whether the target is told of events of the type. A Delivery target never is of an internal one, and nobody of what
+// postbus.enqueue records.
 func (t target) wants(typ string) bool {
+	if typ == Enqueue {
+		return t.enqueues
+	}
 	return anyGlobMatches(t.types, typ) && (t.effect != Delivery || t.exposed[typ])
 }

@@ -32,6 +32,25 @@ func SnoozedFor(err error) (time.Duration, bool) {
 	return 0, false
 }
 
+type panicError struct {
+	value any
+	stack string
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+
+// Panicked is the error of work that panicked with value, for those who call handlers.
+func Panicked(value any, stack []byte) error { return &panicError{value: value, stack: string(stack)} }
+
+// StackOf answers the stack of a panic that err is, or wraps; "" where it is none.
+func StackOf(err error) string {
+	var p *panicError
+	if errors.As(err, &p) {
+		return p.stack
+	}
+	return ""
+}
+
 type discardError struct{ err error }
 
 func (e *discardError) Error() string { return e.err.Error() }

@@ -34,10 +34,20 @@ type Inspector interface {
 	// Acknowledge ends the alert of a discarded job and keeps the job.
 	Acknowledge(ctx context.Context, id JobID) error
 
-	// RetryMany and CancelMany act on the jobs that match, at most filter.Limit of them (default and cap 10,000), and
-	// answer how many they changed. Call again until it is 0.
+	// Count answers how many jobs match, whatever the cursor: exactly up to filter.Limit (default 10,000, at most 1,000,000),
+	// and beyond it that limit with About set. It is one look, not a walk over pages.
+	Count(ctx context.Context, filter Filter) (Count, error)
+
+	// ListIDs answers what List does, in its order and with its cursors, as ids only: at most filter.Limit of them (default
+	// and cap 10,000).
+	ListIDs(ctx context.Context, filter Filter) (IDPage, error)
+
+	// RetryMany, CancelMany and AcknowledgeMany act on the jobs that match, the newest first, at most filter.Limit of them
+	// (default and cap 10,000), and answer how many they changed. Call again until it is 0: then all that could be changed
+	// are. What cannot (a retry beside another job that holds the unique key) is passed over, and holds up nothing.
 	RetryMany(ctx context.Context, filter Filter) (int, error)
 	CancelMany(ctx context.Context, filter Filter) (int, error)
+	AcknowledgeMany(ctx context.Context, filter Filter) (int, error)
 
 	// Unfinished answers those of the ids that have not ended.
 	Unfinished(ctx context.Context, ids []JobID) ([]JobID, error)
@@ -73,8 +83,12 @@ type Job struct {
 	RunAt       time.Time  // when it may run next, or was to run last
 	AttemptedAt *time.Time // when the latest attempt began
 	FinishedAt  *time.Time
-	Instance    string // the instance that holds, or last held, the job
-	Errors      []AttemptError
+	Instance    string // the instance, or the worker of an external kind, that holds, or last held, the job
+	// Until is when the lease of a running job of an external kind ends.
+	Until *time.Time
+	// Result is what the handler said by SetResult, or the worker on completing; nil where nothing.
+	Result json.RawMessage
+	Errors []AttemptError
 	// Acknowledged says that somebody has taken note of this discarded job.
 	Acknowledged bool
 }
@@ -103,9 +117,16 @@ type Filter struct {
 	Unacked bool            // only discarded jobs that nobody has acknowledged
 }
 
-// Page is one page of a list. Next is "" on the last one.
+// Page is one page of a list. Next is "" on the last one. A page may have fewer jobs than its limit, even none, and a Next: where few
+// match, it has looked at as many jobs as it may.
 type Page struct {
 	Jobs []Job
+	Next string
+}
+
+// IDPage is one page of ids. Next is "" on the last one.
+type IDPage struct {
+	IDs  []JobID
 	Next string
 }
 

@@ -37,7 +37,7 @@ type EnqueueOpts struct {
 	// Owner is the tenant for whom the job is made; lists filter on it. Optional.
 	Owner string
 
-	// Trace is the trace context (W3C traceparent) carried to the handler. Optional.
+	// Trace is the trace context (W3C traceparent) carried to the handler. Defaults to that of the span in the context.
 	Trace string
 
 	// Queue overrides the kind's queue. It must be given, as MaxAttempts must, for a kind that this process does not declare.
@@ -45,6 +45,12 @@ type EnqueueOpts struct {
 
 	// MaxAttempts overrides the kind's attempts. Range 1 to 1000.
 	MaxAttempts int
+
+	// Ran says that the work was tried already, by the job of several, and what came of it: what a handler answers. The job
+	// begins as if its own first attempt had ended so. After a Snooze it waits as long, with no attempt spent; a Discard makes
+	// it discarded; any other error is kept as its first attempt's, and the next follows the kind's Backoff, or none does where
+	// MaxAttempts is 1. RunAt and UniqueByArgs are then not for it. Nil means that nothing was tried.
+	Ran error
 }
 
 // EnqueueParams is one entry of EnqueueMany.
@@ -60,6 +66,9 @@ type Runtime interface {
 
 	// Inspector looks at and repairs the jobs of the whole database, this process's kinds and others'.
 	Inspector() Inspector
+
+	// Leases hands jobs of external kinds to workers.
+	Leases() Leases
 
 	// Wait waits until the job has ended, at most max, and answers its state and whether that state is final. It looks at
 	// the row first and again after it has subscribed; a lost notification costs a short poll, never the answer. A job

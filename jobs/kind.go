@@ -34,6 +34,11 @@ type Kind struct {
 	// HoldsConn says that the handler keeps a database connection while it runs; the pool budget counts it.
 	HoldsConn bool
 
+	// External says that workers outside of Go processes do the work: see Leases. Such a kind has no Handle and no Queue: it has
+	// one to itself, "work." and its name, which is therefore at most 59 bytes long. Its Timeout is the default lease, and its
+	// Backoff is asked once for each attempt, when the kind is declared.
+	External bool
+
 	// Handle does the work.
 	Handle Handler
 }

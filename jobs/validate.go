@@ -3,6 +3,7 @@ package jobs
 import (
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -37,13 +38,7 @@ func (k Kind) WithDefaults() (Kind, error) {
 	if err := CheckName("kind", k.Name); err != nil {
 		return k, err
 	}
-	if k.Handle == nil {
-		return k, fmt.Errorf("%w: kind %q has no Handle", ErrInvalid, k.Name)
-	}
-	if k.Queue == "" {
-		k.Queue = DefaultQueue
-	}
-	if err := CheckName("queue", k.Queue); err != nil {
+	if err := k.defaultQueue(); err != nil {
 		return k, err
 	}
 	if k.MaxAttempts == 0 {
@@ -58,7 +53,31 @@ func (k Kind) WithDefaults() (Kind, error) {
 	if k.Backoff == nil {
 		k.Backoff = DefaultBackoff
 	}
+	if k.External {
+		if err := CheckLease(k.Timeout); err != nil {
+			return k, fmt.Errorf("kind %q: Timeout is the default lease: %w", k.Name, err)
+		}
+	}
 	return k, nil
+}
+
+func (k *Kind) defaultQueue() error {
+	own := ExternalQueues + k.Name
+	switch {
+	case k.External && k.Handle != nil:
+		return fmt.Errorf("%w: kind %q is external and has a Handle: workers elsewhere do its work", ErrInvalid, k.Name)
+	case k.External && k.Queue != "" && k.Queue != own:
+		return fmt.Errorf("%w: kind %q is external and names the queue %q: it has the queue %q to itself", ErrInvalid, k.Name, k.Queue, own)
+	case k.External:
+		k.Queue = own
+	case k.Handle == nil:
+		return fmt.Errorf("%w: kind %q has no Handle", ErrInvalid, k.Name)
+	case strings.HasPrefix(k.Queue, ExternalQueues):
+		return fmt.Errorf("%w: kind %q: queues that begin with %q belong to external kinds", ErrInvalid, k.Name, ExternalQueues)
+	case k.Queue == "":
+		k.Queue = DefaultQueue
+	}
+	return CheckName("queue", k.Queue)
 }
 
 // CheckMaxAttempts reports why a kind cannot have n attempts.

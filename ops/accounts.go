@@ -36,7 +36,7 @@ func (a Account) AuditOwner() string { return a.OwnerID }
 type AccountSpec struct {
 	Name     string   `json:"name" doc:"What to log in with: lower-case letters, digits and . _ @ -" pattern:"^[a-z0-9][a-z0-9._@-]*$" minLength:"1" maxLength:"64"`
 	Password string   `json:"password" doc:"At least 12 characters, at most 200 bytes" minLength:"12" maxLength:"200"`
-	Scopes   []Access `json:"scopes" doc:"What it may do: record events, read, act (holds read), admin (holds all)" enum:"record,read,act,admin" minItems:"1" maxItems:"4" nullable:"false"`
+	Scopes   []Access `json:"scopes" doc:"What it may do: record events, work (claim jobs of external kinds), read, act (holds read), admin (holds all)" enum:"record,work,read,act,admin" minItems:"1" maxItems:"5" nullable:"false"`
 	OwnerID  string   `json:"owner_id,omitempty" doc:"Bind it to this owner's things; left out for all owners"`
 }
 
@@ -63,7 +63,7 @@ func declareAccounts(r *Registry) error {
 			Name: "accounts.create", Summary: "Make an account that logs in with a password", Access: Admin, Global: true, Run: createAccount,
 		}),
 		add(r, Op[Paging, AccountPage]{
-			Name: "accounts.list", Summary: "List accounts by name", Access: Admin, Global: true, Idempotent: true, Run: listAccounts,
+			Name: "accounts.list", Summary: "List accounts by name", Access: Admin, Global: true, ReadOnly: true, Run: listAccounts,
 		}),
 		add(r, Op[AccountPassword, Account]{
 			Name: "accounts.set_password", Summary: "Give an account another password", Access: Admin, Global: true, Idempotent: true,
@@ -71,9 +71,7 @@ func declareAccounts(r *Registry) error {
 		}),
 		add(r, Op[AccountID, Account]{
 			Name: "accounts.disable", Summary: "Refuse an account's logins", Access: Admin, Global: true, Destructive: true, Idempotent: true,
-			Preview: previewDisable, Run: func(ctx context.Context, c *Call, in AccountID) (Account, error) {
-				return setDisabled(ctx, c, in, true)
-			},
+			Preview: previewDisable, Run: disableAccount,
 		}),
 		add(r, Op[AccountID, Account]{
 			Name: "accounts.enable", Summary: "Take an account's logins again", Access: Admin, Global: true, Idempotent: true,
@@ -148,9 +146,26 @@ func previewDisable(ctx context.Context, c *Call, in AccountID) (Preview, error)
 		return Preview{}, noCredential(err, "account", in.ID)
 	}
 	if row.DisabledAt != nil {
-		return Preview{Would: "Nothing: the account " + row.Name + " is disabled already"}, nil
+		return Preview{Would: "do nothing: the account " + row.Name + " is disabled already"}, nil
 	}
-	return Preview{Would: "Disable the account " + row.Name + ": it cannot log in until it is enabled", Count: 1}, nil
+	if err := c.keepAdminAccount(ctx, row); err != nil {
+		return Preview{}, err
+	}
+	return Preview{Would: "disable the account " + row.Name + ": it cannot log in until it is enabled", Count: 1}, nil
+}
+
+func disableAccount(ctx context.Context, c *Call, in AccountID) (Account, error) {
+	if err := firstError(isCredential("account", in.ID), c.credentials().LockAdmins(ctx)); err != nil {
+		return Account{}, err
+	}
+	stands, err := c.credentials().GetAccount(ctx, opssql.GetAccountParams(in))
+	if err != nil {
+		return Account{}, noCredential(err, "account", in.ID)
+	}
+	if err := c.keepAdminAccount(ctx, stands); err != nil {
+		return Account{}, err
+	}
+	return setDisabled(ctx, c, in, true)
 }
 
 func setDisabled(ctx context.Context, c *Call, in AccountID, disabled bool) (Account, error) {

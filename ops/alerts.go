@@ -2,10 +2,11 @@ package ops
 
 import (
 	"context"
-	"errors"
+	"time"
 
 	"github.com/postbus/postbus/events"
 	"github.com/postbus/postbus/jobs"
+	"github.com/postbus/postbus/jobs/bulk"
 )
 
 // maxAcknowledge is how much one call of alerts.acknowledge takes note of.
@@ -18,6 +19,8 @@ type Alert struct {
 	Message string   `json:"message" doc:"What is the matter" maxLength:"1048576"`
 	WayOut  string   `json:"way_out" doc:"What ends it"`
 	About   []string `json:"about,omitempty" doc:"What it is about: kinds, or ids of endpoints"`
+	// RaisedAt is of the first of what it is about.
+	RaisedAt *time.Time `json:"raised_at,omitempty" doc:"When somebody was told of it; left out where it is younger than the last look"`
 }
 
 // Acknowledgement says of what to take note.
@@ -42,13 +45,11 @@ func declareAlerts(r *Registry) error {
 	return firstError(
 		add(r, Op[Paging, Listed[Alert]]{
 			Name: "alerts.list", Summary: "List what a person should see to now", Access: Read, Global: true,
-			Run: func(ctx context.Context, c *Call, in Paging) (Listed[Alert], error) {
-				all, err := c.Alerts(ctx)
-				if err != nil {
-					return Listed[Alert]{}, err
-				}
-				return cut(listed(all, "", alertOf).Items, "alert", in, func(a Alert) string { return a.Name })
-			},
+			Run: listAlerts,
+		}),
+		add(r, Op[Paging, Listed[AlertRecord]]{
+			Name: "alerts.history", Summary: "List the alerts that were told of, the last raised first", Access: Read, Global: true,
+			Run: listAlertHistory,
 		}),
 		add(r, Op[Acknowledgement, acknowledged]{
 			Name: "alerts.acknowledge", Summary: "Take note of what failed for good, so that its alert ends; the things stay", Access: Act,
@@ -72,29 +73,10 @@ func acknowledge(ctx context.Context, c *Call, in Acknowledgement) (acknowledged
 	return acknowledged{Changed: changed}, err
 }
 
-// acknowledgeJobs takes note of jobs one by one, the newest first. One that was retried or cancelled meanwhile is passed over.
+// acknowledgeJobs takes note of jobs, the newest first.
 func acknowledgeJobs(ctx context.Context, c *Call, in Acknowledgement) (Changed, error) {
-	filter := jobs.Filter{Kinds: in.Kinds, Owner: in.OwnerID, Unacked: true}
-	done := 0
-	for done < in.Limit {
-		filter.Limit = min(mostPage, in.Limit-done)
-		page, err := c.tasks().List(ctx, filter)
-		if err != nil {
-			return Changed{}, err
-		}
-		for _, job := range page.Jobs {
-			switch err := c.tasks().Acknowledge(ctx, job.ID); {
-			case err == nil:
-				done++
-			case !errors.Is(err, jobs.ErrNotFound) && !errors.Is(err, jobs.ErrInvalid):
-				return Changed{}, err
-			}
-		}
-		if filter.Cursor = page.Next; filter.Cursor == "" {
-			return Changed{Changed: done}, nil
-		}
-	}
-	return Changed{Changed: done, More: true}, nil
+	acknowledge := many{verb: bulk.Acknowledge, act: jobs.Inspector.AcknowledgeMany}
+	return acknowledge.change(ctx, c, jobs.Filter{Kinds: in.Kinds, Owner: in.OwnerID, Unacked: true, Limit: in.Limit})
 }
 
 func acknowledgeDeliveries(ctx context.Context, c *Call, in Acknowledgement) (Changed, error) {
@@ -108,8 +90,4 @@ func acknowledgeDeliveries(ctx context.Context, c *Call, in Acknowledgement) (Ch
 	}
 	n, err := c.Webhooks.With(c.Tx).AcknowledgeAll(ctx, in.EndpointID, in.Limit)
 	return Changed{Changed: n, More: n == in.Limit}, err
-}
-
-func alertOf(a events.Alert) Alert {
-	return Alert{Name: a.Name, Count: a.Count, Message: a.Message, WayOut: a.WayOut, About: a.About}
 }

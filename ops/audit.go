@@ -14,6 +14,25 @@ func queries(db pg.DBTX) *opssql.Queries { return opssql.New(db) }
 // Owned is an output or input that is about one owner's thing; the audit line is that owner's then.
 type Owned interface{ AuditOwner() string }
 
+// target is whose things a call has reached, so that the line of an act that failed is that owner's.
+type target struct {
+	owner string
+	mixed bool // of several owners
+}
+
+func (t *target) is(owner string) {
+	switch {
+	case t == nil || t.mixed || owner == t.owner:
+	case t.owner == "":
+		t.owner = owner
+	default:
+		t.owner, t.mixed = "", true
+	}
+}
+
+// AuditOwner is "" where the call got to nothing, or to things of several owners.
+func (t *target) AuditOwner() string { return t.owner }
+
 // secretFields are never written to the audit log, wherever in the input they stand.
 var secretFields = map[string]bool{"secret": true, "password": true, "token": true, "headers": true, "data": true}
 

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/postbus/postbus/internal/dbsqlc/opssql"
 	"github.com/postbus/postbus/pg"
 )
@@ -48,7 +46,7 @@ func listAudit(ctx context.Context, c *Call, in AuditFilter) (Listed[AuditLine],
 	if err != nil {
 		return Listed[AuditLine]{}, err
 	}
-	rows, err := queries(planEach{c.Pool}).ListAudit(ctx, params)
+	rows, err := queries(pg.Planned{DBTX: c.Pool}).ListAudit(ctx, params)
 	if err != nil {
 		return Listed[AuditLine]{}, err
 	}
@@ -107,11 +105,4 @@ func auditLineOf(row opssql.PostbusAudit) AuditLine {
 		ID: strconv.FormatInt(row.ID, 10), At: row.At.UTC(), Who: row.Who, Face: row.Face, Operation: row.Operation,
 		OwnerID: row.OwnerID, Input: row.Input, Result: row.Result, Detail: row.Detail,
 	}
-}
-
-// planEach has the server plan each execution with its values at hand, where a named statement may get a generic plan.
-type planEach struct{ pg.DBTX }
-
-func (p planEach) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	return p.DBTX.Query(ctx, sql, append([]any{pgx.QueryExecModeCacheDescribe}, args...)...)
 }

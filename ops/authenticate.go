@@ -53,7 +53,10 @@ func (a *Authenticator) Token(ctx context.Context, bearer string) (Identity, err
 	if !tokenForm.MatchString(bearer) {
 		return Identity{}, badToken()
 	}
-	hash := hashToken(bearer)
+	return a.tokenByHash(ctx, hashToken(bearer))
+}
+
+func (a *Authenticator) tokenByHash(ctx context.Context, hash [sha256.Size]byte) (Identity, error) {
 	if who, ok := a.tokens.get(hash, a.now()); ok {
 		return who, nil
 	}
@@ -87,7 +90,7 @@ func badToken() *Error {
 func (a *Authenticator) Login(ctx context.Context, name, pass, remoteAddr string) (Identity, error) {
 	attempt, wait := a.failures.begin(a.now(), failureKeys(name, remoteAddr))
 	if wait > 0 {
-		return Identity{}, newError(RateLimited, "there were %d failed logins within a minute: wait %d seconds", maxFailures, seconds(wait))
+		return Identity{}, tooManyFailures(wait)
 	}
 	who, ok, err := a.login(ctx, name, pass)
 	if err != nil {
@@ -99,6 +102,12 @@ func (a *Authenticator) Login(ctx context.Context, name, pass, remoteAddr string
 	}
 	attempt.forget()
 	return who, nil
+}
+
+func tooManyFailures(wait time.Duration) *Error {
+	told := newError(RateLimited, "there were %d failed logins within a minute: wait %d seconds", maxFailures, seconds(wait))
+	told.RetryAfter = int(seconds(wait))
+	return told
 }
 
 func (a *Authenticator) login(ctx context.Context, name, pass string) (who Identity, ok bool, err error) {
@@ -142,6 +151,7 @@ func (a *Authenticator) failed(ctx context.Context, err error) *Error {
 	told := Explain(err)
 	if told.Code == Internal {
 		a.log.ErrorContext(ctx, "authentication failed", "error", err)
+		told.logged = true
 	}
 	return told
 }

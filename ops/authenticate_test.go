@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -35,7 +34,7 @@ func (c *clock) pass(d time.Duration) {
 
 func authenticator(pool *pgxpool.Pool) (*Authenticator, *clock) {
 	c := &clock{at: time.Now()}
-	a := NewAuthenticator(pool, slog.New(slog.DiscardHandler))
+	a := NewAuthenticator(pool, testdb.Log())
 	a.now = c.now
 	return a, c
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/postbus/postbus/events"
 	"github.com/postbus/postbus/jobs"
+	"github.com/postbus/postbus/jobs/bulk"
+	"github.com/postbus/postbus/mail"
 	"github.com/postbus/postbus/pg"
 	"github.com/postbus/postbus/webhooks"
 )
@@ -25,6 +27,10 @@ const (
 	NotFound Code = "not_found"
 	// Conflict: the thing's state forbids it.
 	Conflict Code = "conflict"
+	// LeaseLost: the worker no longer holds the job, and what it did must not count.
+	LeaseLost Code = "lease_lost"
+	// CancelAsked: the job was asked to stop.
+	CancelAsked Code = "cancel_asked"
 	// TooLarge input is over the limit in bytes that the text says.
 	TooLarge Code = "too_large"
 	// RateLimited callers must wait as long as the text says.
@@ -46,7 +52,7 @@ func (c Code) Status() int {
 		return 403
 	case NotFound:
 		return 404
-	case Conflict:
+	case Conflict, LeaseLost, CancelAsked:
 		return 409
 	case TooLarge:
 		return 413
@@ -65,7 +71,7 @@ func (c Code) Exit() int {
 		return 2
 	case NotFound:
 		return 3
-	case Unauthenticated, Forbidden, Conflict, RateLimited:
+	case Unauthenticated, Forbidden, Conflict, LeaseLost, CancelAsked, RateLimited:
 		return 4
 	}
 	return 1
@@ -77,8 +83,11 @@ type Error struct {
 	Message string `json:"message"`
 	// Fields says what is wrong with which field of the input.
 	Fields []FieldError `json:"fields,omitempty"`
+	// RetryAfter is in how many seconds to try again; 0 where nobody knows.
+	RetryAfter int `json:"retry_after,omitempty"`
 
-	cause error
+	cause  error
+	logged bool
 }
 
 // FieldError is what is wrong with one field.
@@ -98,6 +107,9 @@ func (e *Error) Error() string {
 // Unwrap is the cause, for the log.
 func (e *Error) Unwrap() error { return e.cause }
 
+// Logged says that the log has an Internal error already.
+func (e *Error) Logged() bool { return e.logged }
+
 func newError(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
@@ -111,12 +123,18 @@ func Explain(err error) *Error {
 		return nil
 	case errors.As(err, &known):
 		return known
-	case isAny(err, jobs.ErrNotFound, events.ErrNotFound, events.ErrReplayNotFound, webhooks.ErrNotFound):
+	case isAny(err, jobs.ErrNotFound, bulk.ErrNotFound, events.ErrNotFound, events.ErrReplayNotFound, webhooks.ErrNotFound, mail.ErrNotFound):
 		return told(NotFound, err)
-	case isAny(err, jobs.ErrInvalid, jobs.ErrUnknownKind, events.ErrInvalid, events.ErrUndeclaredType, webhooks.ErrInvalid):
+	case isAny(err, jobs.ErrInvalid, jobs.ErrUnknownKind, events.ErrInvalid, events.ErrUndeclaredType, webhooks.ErrInvalid, mail.ErrInvalid):
 		return told(Invalid, err)
-	case isAny(err, webhooks.ErrConflict, webhooks.ErrNoKey, events.ErrForeignName, events.ErrConflict, events.ErrNotPoisoned):
+	case errors.Is(err, webhooks.ErrNoKey):
+		return &Error{Code: Conflict, Message: err.Error() + "; webhook_keys sets them for a server, and a server that has them can be asked", cause: err}
+	case isAny(err, webhooks.ErrConflict, mail.ErrConflict, events.ErrForeignName, events.ErrConflict, events.ErrNotPoisoned):
 		return told(Conflict, err)
+	case errors.Is(err, jobs.ErrLeaseLost):
+		return told(LeaseLost, err)
+	case errors.Is(err, jobs.ErrCancelAsked):
+		return told(CancelAsked, err)
 	case pg.IsUnavailable(err), errors.Is(err, context.DeadlineExceeded):
 		return &Error{Code: Unavailable, Message: "the database does not answer: try again in a moment", cause: err}
 	case errors.Is(err, context.Canceled):

@@ -11,6 +11,8 @@ import (
 
 	"github.com/postbus/postbus/events"
 	"github.com/postbus/postbus/jobs"
+	"github.com/postbus/postbus/jobs/bulk"
+	"github.com/postbus/postbus/mail"
 	"github.com/postbus/postbus/webhooks"
 )
 
@@ -130,7 +132,7 @@ func eventOf(d events.Detail) Event {
 
 // hidden tells what is not there in the words of Mine, so that nobody can tell another owner's thing from none.
 func hidden(err error, what, id string) error {
-	if isAny(err, jobs.ErrNotFound, events.ErrNotFound, events.ErrReplayNotFound, webhooks.ErrNotFound) {
+	if isAny(err, jobs.ErrNotFound, events.ErrNotFound, events.ErrReplayNotFound, webhooks.ErrNotFound, mail.ErrNotFound, bulk.ErrNotFound) {
 		return &Error{Code: NotFound, Message: missing(what, id), cause: err}
 	}
 	return fmt.Errorf("%s %q: %w", what, id, err)

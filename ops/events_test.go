@@ -207,7 +207,7 @@ func TestRequeueEvent(t *testing.T) {
 	if event.Status != "pending" || event.Failures != 0 || event.LastError != "boom" {
 		t.Errorf("%+v", event)
 	}
-	if page := answerOf[Listed[AuditLine]](t, r, boundTo("ann"), "audit.list", `{"operation":"events.requeue"}`); len(page.Items) != 1 {
+	if page := answerOf[Listed[AuditLine]](t, r, boundTo("ann"), "audit.list", `{"operation":"events.requeue"}`); len(page.Items) != 2 { // the refused one too
 		t.Errorf("on record: %+v", page.Items)
 	}
 }
@@ -233,12 +233,12 @@ func TestEventTypes(t *testing.T) {
 			break
 		}
 	}
-	want := []string{"note.changed:app:webhook", "note.moved::webhook", "note.secret:app:internal", "webhook.endpoint.disabled::internal", "webhook.test::internal"}
+	want := []string{"mail.test::internal", "note.changed:app:webhook", "note.moved::webhook", "note.secret:app:internal", "postbus.alert.cleared::webhook", "postbus.alert.raised::webhook", "webhook.endpoint.disabled::internal", "webhook.test::internal"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	exposed := answerOf[Listed[EventType]](t, r, boundTo("ann"), "webhooks.event_types", `{}`)
-	if len(exposed.Items) != 2 || exposed.Items[1].Name != "note.moved" {
+	if len(exposed.Items) != 4 || exposed.Items[1].Name != "note.moved" {
 		t.Errorf("%+v", exposed)
 	}
 	subs := answerOf[Listed[EventSubscription]](t, r, operator, "events.subscriptions", `{}`)

@@ -36,6 +36,7 @@ type EventSubscription struct {
 	Shared      bool      `json:"shared,omitempty"`
 	Types       []string  `json:"types" doc:"Globs over event types"`
 	Coalesce    bool      `json:"coalesce,omitempty"`
+	Batch       int       `json:"batch,omitempty" doc:"How many events of a pass share one job, at most; left out where each has its own"`
 	Effect      string    `json:"effect,omitempty" enum:"mail,webhook"`
 	Queue       string    `json:"queue"`
 	MaxAttempts int       `json:"max_attempts"`
@@ -102,7 +103,7 @@ func declaredOf(t events.DeclaredType) EventType {
 
 func subscriptionOf(s events.DeclaredSubscription) EventSubscription {
 	out := EventSubscription{
-		Name: s.Name, App: s.App, Shared: s.Shared, Types: s.Types, Coalesce: s.Coalesce, Effect: string(s.Effect),
+		Name: s.Name, App: s.App, Shared: s.Shared, Types: s.Types, Coalesce: s.Coalesce, Batch: s.Batch, Effect: string(s.Effect),
 		Queue: s.Queue, MaxAttempts: s.MaxAttempts, SeenAt: s.SeenAt,
 	}
 	if s.Shared {

@@ -18,7 +18,7 @@ type Identity struct {
 // Local is whoever has the database's address: a caller at the command line, who could do everything in SQL anyway.
 func Local(name string) Identity { return Identity{Name: "local:" + name, Scopes: []Access{Admin}} }
 
-// May says whether the identity has the access. Read is in Act and both are in Admin; Record is in Admin only, and holds
+// May says whether the identity has the access. Read is in Act and both are in Admin; Record and Work are in Admin only, and hold
 // nothing else.
 func (i Identity) May(access Access) bool {
 	if slices.Contains(i.Scopes, Admin) || slices.Contains(i.Scopes, access) {
@@ -54,6 +54,7 @@ func (c *Call) OwnerOr(asked string) (string, error) {
 
 // Mine hides what is another owner's from a caller who is bound to one: it is not found.
 func (c *Call) Mine(owner, what, id string) error {
+	c.target.is(owner)
 	if c.Who.Owner == "" || c.Who.Owner == owner {
 		return nil
 	}

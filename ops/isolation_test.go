@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/postbus/postbus/jobs"
+	"github.com/postbus/postbus/mail"
 	"github.com/postbus/postbus/pg"
 	"github.com/postbus/postbus/webhooks"
 )
@@ -32,7 +33,13 @@ func populate(t *testing.T, r *Registry) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids := map[string]string{"job": string(job), "endpoint": endpoint.ID}
+	rule, err := r.deps.Mail.CreateRule(t.Context(), mail.RuleSpec{
+		OwnerID: victim, Name: victim, Types: []string{"note.changed"}, To: []string{victim + "@example.com"}, Subject: victim, Text: victim,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]string{"job": string(job), "endpoint": endpoint.ID, "rule": rule.ID}
 	err = pg.InTx(t.Context(), r.deps.Pool, func(ctx context.Context, tx pgx.Tx) error {
 		event, err := r.deps.Events.RecordReturning(ctx, tx, victim, "note.changed", victim+"/1", map[string]string{"of": victim})
 		if err != nil {
@@ -40,6 +47,8 @@ func populate(t *testing.T, r *Registry) map[string]string {
 		}
 		ids["event"] = event
 		for kind, insert := range map[string]string{
+			"act": `insert into postbus.bulk_acts (act, filter, owner_id, who) values ('retry', json_build_object('kinds', json_build_array($3::text)), $3, $3)
+				returning id::text, coalesce($1::text, $2::text)`,
 			"replay": `insert into postbus.replays (target, name, owner_id, until) values ('endpoint', $1, $3, now()) returning id::text, $2::text`,
 			"delivery": `insert into postbus.webhook_deliveries (endpoint_id, event_id, event_seq, event_type, owner_id, subject, occurred_at, state, next_attempt_at, expires_at)
 				values ($1::uuid, $2::uuid, 1, 'note.changed', $3, $3, now(), 'pending', now(), now() + interval '1 day') returning id::text, $2::text`,
@@ -50,6 +59,11 @@ func populate(t *testing.T, r *Registry) map[string]string {
 			}
 			ids[kind] = id
 		}
+		sent, err := r.deps.Mail.With(tx).SendTest(ctx, rule.ID, victim+"@example.com", nil)
+		if err != nil {
+			return err
+		}
+		ids["mail"] = sent.ID
 		_, err = tx.Exec(ctx, `insert into postbus.webhook_attempts (delivery_id, n, endpoint_id, attempted_at, url, spent, latency_ms, error)
 			values ($1::text::bigint, 1, $2, now(), $3, true, 1, $3)`, ids["delivery"], endpoint.ID, victim)
 		return err
@@ -69,8 +83,11 @@ func state(t *testing.T, r *Registry) (all string) {
 		(select json_agg(w order by id) from postbus.webhook_endpoints w where owner_id = $1),
 		(select json_agg(s order by s::text) from postbus.webhook_secrets s join postbus.webhook_endpoints w on w.id = s.endpoint_id where w.owner_id = $1),
 		(select json_agg(d order by id) from postbus.webhook_deliveries d where owner_id = $1),
+		(select json_agg(a order by id) from postbus.bulk_acts a where owner_id = $1),
+		(select json_agg(r order by id) from postbus.mail_rules r where owner_id = $1),
+		(select json_agg(m order by id) from postbus.mails m where owner_id = $1),
 		(select json_agg(p order by id) from postbus.replays p where owner_id = $1))`, victim).Scan(&all)
-	if err != nil || strings.Count(all, victim) < 6 {
+	if err != nil || strings.Count(all, victim) < 9 {
 		t.Fatalf("the victim has %q, %v", all, err)
 	}
 	return all

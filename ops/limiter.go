@@ -98,7 +98,10 @@ func (l *limiter) makeRoom(now time.Time) {
 
 // failureKeys are what a login is counted under. Names that no account can have are cut: they fail anyway.
 func failureKeys(name, remoteAddr string) []string {
-	keys := []string{"name:" + name[:min(len(name), 65)]}
+	var keys []string
+	if name != "" {
+		keys = append(keys, "name:"+name[:min(len(name), 65)])
+	}
 	if remoteAddr == "" {
 		return keys
 	}

@@ -11,14 +11,14 @@ import (
 )
 
 // opens says for each scope which operations it opens, apart from what Identity.May computes.
-var opens = map[Access][]Access{Record: {Record}, Read: {Read}, Act: {Read, Act}, Admin: {Record, Read, Act, Admin}}
+var opens = map[Access][]Access{Record: {Record}, Read: {Read}, Act: {Read, Act}, Work: {Work}, Admin: {Record, Work, Read, Act, Admin}}
 
 // Every operation, whoever declared it, answers every kind of caller as the matrix says: the walk is over the registry.
 func TestRoleMatrix(t *testing.T) {
 	t.Parallel()
 	r, _ := fixture(t)
 	callers := []Identity{
-		{}, {Name: "token:none"}, {Name: "token:record", Scopes: []Access{Record}}, {Name: "token:read", Scopes: []Access{Read}},
+		{}, {Name: "token:none"}, {Name: "token:record", Scopes: []Access{Record}}, {Name: "token:read", Scopes: []Access{Read}}, {Name: "token:work", Scopes: []Access{Work}},
 		{Name: "token:act", Scopes: []Access{Act}}, {Name: "token:admin", Scopes: []Access{Admin}},
 		{Name: "token:bound", Scopes: []Access{Act}, Owner: "other"}, {Name: "token:boundrecord", Scopes: []Access{Record}, Owner: "other"},
 	}
@@ -97,6 +97,9 @@ func least(s *huma.Schema) any {
 
 // leastText tries what strings with a form look like.
 func leastText(s *huma.Schema) string {
+	if s.Format == "email" {
+		return "ada@example.com"
+	}
 	short := 0
 	if s.MinLength != nil {
 		short = *s.MinLength

@@ -9,12 +9,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Access is what an operation asks of its caller. Act holds Read and Admin holds all; Record is apart: it is for recording
-// events and nothing else. See Identity.May.
+// Access is what an operation asks of its caller. Act holds Read and Admin holds all; Record and Work are apart: they are for
+// recording events, and for workers, and nothing else. See Identity.May.
 type Access string
 
 const (
 	Record Access = "record" // events.record only
+	Work   Access = "work"   // claim jobs of external kinds and settle them
 	Read   Access = "read"   // look
 	Act    Access = "act"    // look and repair
 	Admin  Access = "admin"  // everything, accounts and tokens included
@@ -35,9 +36,15 @@ type Op[In, Out any] struct {
 	Destructive bool
 	// Idempotent operations do no more when they are called again.
 	Idempotent bool
+	// ReadOnly operations change nothing although they ask for more than Read: they have no Call.Tx and no audit line. Those with
+	// Access Read are so without saying it.
+	ReadOnly bool
+	// Unaudited operations write and have no Call.Tx and no audit line: the job that they are about says who held it, when and how
+	// it ended. Those of workers are so: they are called for every job, and may wait.
+	Unaudited bool
 	// Preview says what a destructive operation would touch. It must change nothing.
 	Preview func(ctx context.Context, c *Call, in In) (Preview, error)
-	// Run does it. Operations with Access Act, Admin or Record run in the transaction Call.Tx, in which the audit line is written.
+	// Run does it. Operations that write run in the transaction Call.Tx, in which the audit line is written.
 	Run func(ctx context.Context, c *Call, in In) (Out, error)
 }
 
@@ -54,8 +61,10 @@ type Call struct {
 	// Who calls, and over which face.
 	Who  Identity
 	Face Face
-	// Tx is the transaction of an act; nil for reads.
+	// Tx is the transaction of an act; nil for reads and previews.
 	Tx pgx.Tx
+
+	target *target // nil outside of a registry
 }
 
 // Face is the way a call came.
@@ -77,6 +86,10 @@ type Operation struct {
 	Name, Summary                   string
 	Access                          Access
 	Global, Destructive, Idempotent bool
+	// ReadOnly is so for all that change nothing.
+	ReadOnly bool
+	// Unaudited ones leave no audit line where they are done.
+	Unaudited bool
 	// Input and Output are JSON schemas with no references.
 	Input, Output *huma.Schema
 
@@ -85,16 +98,16 @@ type Operation struct {
 }
 
 // Writes says whether it changes anything.
-func (o *Operation) Writes() bool { return o.Access != Read }
+func (o *Operation) Writes() bool { return !o.ReadOnly }
 
 // erase checks the declaration and takes away the types. Its errors are mistakes of this package, found by the first test.
 func (op Op[In, Out]) erase() (*Operation, error) {
-	if op.Run == nil || op.Destructive != (op.Preview != nil) {
-		return nil, fmt.Errorf("operation %q: Run is missing, or Preview does not go with Destructive", op.Name)
+	if op.Run == nil || op.Destructive != (op.Preview != nil) || op.Destructive && (op.ReadOnly || op.Unaudited || op.Access == Read) {
+		return nil, fmt.Errorf("operation %q: Run is missing, or Preview or ReadOnly does not go with Destructive", op.Name)
 	}
 	o := &Operation{
 		Name: op.Name, Summary: op.Summary, Access: op.Access, Global: op.Global,
-		Destructive: op.Destructive, Idempotent: op.Idempotent,
+		Destructive: op.Destructive, Idempotent: op.Idempotent, ReadOnly: op.ReadOnly || op.Access == Read, Unaudited: op.Unaudited,
 		Input: schemaOf[In](), Output: schemaOf[Out](),
 		run: func(ctx context.Context, c *Call, raw json.RawMessage) (any, error) {
 			in, err := decode[In](raw)

@@ -13,8 +13,11 @@ import (
 
 	"github.com/postbus/postbus/events"
 	"github.com/postbus/postbus/jobs"
+	"github.com/postbus/postbus/jobs/bulk"
+	"github.com/postbus/postbus/mail"
 	"github.com/postbus/postbus/pg"
 	"github.com/postbus/postbus/webhooks"
+	"github.com/postbus/postbus/work"
 )
 
 // Deps are what operations work on.
@@ -23,8 +26,15 @@ type Deps struct {
 	Events   *events.Bus
 	Runtime  jobs.Runtime
 	Webhooks *webhooks.Service
+	Mail     *mail.Service
+	// Work hands jobs to workers. Defaults to one on Pool, Events and Runtime whose waiting claims look once a second.
+	Work *work.Service
+	// Bulk acts on many jobs. Defaults to one on Pool and Runtime.
+	Bulk *bulk.Service
 	// Alerts answers what stands now, of all rooms.
 	Alerts func(ctx context.Context) ([]events.Alert, error)
+	// Listener answers how this process hears notifications. Without it system.status does not say.
+	Listener func() pg.ListenerState
 	// Version is the program's.
 	Version string
 	// Log gets what callers are not told. Defaults to slog.Default().
@@ -43,10 +53,18 @@ func New(deps Deps) (*Registry, error) {
 	if deps.Log == nil {
 		deps.Log = slog.Default()
 	}
+	if deps.Bulk == nil {
+		deps.Bulk = bulk.New(deps.Pool, deps.Log)
+		deps.Bulk.Bind(deps.Runtime)
+	}
+	if deps.Work == nil {
+		deps.Work = work.New(deps.Pool, work.Config{Log: deps.Log})
+		deps.Work.Bind(deps.Events, deps.Runtime)
+	}
 	r := &Registry{deps: deps, byName: map[string]*Operation{}}
 	for _, room := range []func(*Registry) error{
-		declareTasks, declareEvents, declareWebhooks,
-		declareQueues, declarePeriodic, declareAlerts, declareAudit, declareInstances, declareSystem, declareTokens, declareAccounts,
+		declareTasks, declareEvents, declareWebhooks, declareMail, declareWork, declareWorkers,
+		declareQueues, declarePeriodic, declareAlerts, declareAudit, declareStats, declareInstances, declareSystem, declareTokens, declareAccounts, declareSessions,
 	} {
 		if err := room(r); err != nil {
 			return nil, fmt.Errorf("ops: %w", err)
@@ -94,6 +112,8 @@ type Request struct {
 	Input json.RawMessage
 	// Confirm is the token of the dry run before, for a destructive operation.
 	Confirm string
+	// ID is the request's, for the log. Optional.
+	ID string
 }
 
 // Answer is what a call answers: Output, or for a destructive operation without a confirmation DryRun.
@@ -120,14 +140,15 @@ func (r *Registry) Do(ctx context.Context, req Request) (Answer, error) {
 	}
 	told := Explain(err)
 	if told.Code == Internal {
-		r.deps.Log.ErrorContext(ctx, "operation failed", "operation", o.Name, "who", req.Who.Name, "face", req.Face, "error", err)
+		r.deps.Log.ErrorContext(ctx, "operation failed", "operation", o.Name, "who", req.Who.Name, "face", req.Face, "request_id", req.ID, "error", err)
+		told.logged = true
 	}
 	return Answer{}, told
 }
 
 func (r *Registry) do(ctx context.Context, o *Operation, req Request) (Answer, error) {
 	if err := o.authorise(req.Who); err != nil {
-		return Answer{}, err
+		return Answer{}, r.refuse(ctx, o, req, err)
 	}
 	if strings.TrimSpace(string(req.Input)) == "" {
 		req.Input = json.RawMessage("{}")
@@ -135,8 +156,8 @@ func (r *Registry) do(ctx context.Context, o *Operation, req Request) (Answer, e
 	if err := check(o.Input, req.Input); err != nil {
 		return Answer{}, err
 	}
-	call := &Call{Deps: r.deps, Who: req.Who, Face: req.Face}
-	if !o.Writes() {
+	call := &Call{Deps: r.deps, Who: req.Who, Face: req.Face, target: &target{}}
+	if !o.Writes() || o.Unaudited {
 		out, err := o.run(ctx, call, req.Input)
 		return Answer{Output: out}, err
 	}
@@ -149,6 +170,20 @@ func (r *Registry) do(ctx context.Context, o *Operation, req Request) (Answer, e
 		}
 	}
 	return r.act(ctx, o, call, req)
+}
+
+// refuse puts on record that somebody wanted to act who may not. What was asked is written down only where it fits the operation.
+func (r *Registry) refuse(ctx context.Context, o *Operation, req Request, why error) error {
+	if !o.Writes() {
+		return why
+	}
+	if check(o.Input, req.Input) != nil {
+		req.Input = nil
+	}
+	if err := audit(ctx, r.deps.Pool, o, req, nil, Explain(why)); err != nil {
+		r.deps.Log.ErrorContext(ctx, "a refused act is not on record", "operation", o.Name, "who", req.Who.Name, "error", err)
+	}
+	return why
 }
 
 // act runs the operation and writes its audit line in one transaction. A failure is on record too, in one of its own.
@@ -164,7 +199,7 @@ func (r *Registry) act(ctx context.Context, o *Operation, call *Call, req Reques
 	})
 	if err != nil {
 		if told := Explain(err); told.Code != Unavailable {
-			if logErr := audit(ctx, r.deps.Pool, o, req, nil, told); logErr != nil {
+			if logErr := audit(ctx, r.deps.Pool, o, req, call.target, told); logErr != nil {
 				r.deps.Log.ErrorContext(ctx, "a failed act is not on record", "operation", o.Name, "error", logErr)
 			}
 		}

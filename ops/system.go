@@ -10,7 +10,7 @@ import (
 )
 
 // statusCap is how far system.status counts.
-const statusCap = 10_000
+const statusCap = 2000
 
 // SystemStatus is how the bus stands as a whole.
 type SystemStatus struct {
@@ -20,7 +20,14 @@ type SystemStatus struct {
 	Instances  Count        `json:"instances" doc:"Processes that live"`
 	Backlog    EventBacklog `json:"backlog" doc:"Events that wait for a relay"`
 	Poisoned   Count        `json:"poisoned" doc:"Events that could not be fanned out"`
+	Listener   *Hearing     `json:"listener,omitempty" doc:"How the process that answers hears notifications"`
 	Tables     []TableSize  `json:"tables"`
+}
+
+// Hearing is how a process hears notifications.
+type Hearing struct {
+	State string    `json:"state" doc:"hearing; deaf: connected, but nothing arrives, as behind a pooler in transaction mode; off: not connected, or not yet proven to hear. Whatever it is, everything works: where nothing is heard by polling, a little later" enum:"hearing,deaf,off"`
+	Since time.Time `json:"since"`
 }
 
 // Migrations compares the database with the program.
@@ -65,6 +72,10 @@ func systemStatus(ctx context.Context, c *Call, _ None) (SystemStatus, error) {
 		if err := look(ctx, c.Pool); err != nil {
 			return SystemStatus{}, err
 		}
+	}
+	if c.Listener != nil {
+		state := c.Listener()
+		status.Listener = &Hearing{State: string(state.Hearing), Since: state.Since.UTC()}
 	}
 	return status, nil
 }

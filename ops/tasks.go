@@ -26,7 +26,9 @@ type Task struct {
 	RunAt        time.Time       `json:"run_at"`
 	AttemptedAt  *time.Time      `json:"attempted_at,omitempty"`
 	FinishedAt   *time.Time      `json:"finished_at,omitempty"`
-	Instance     string          `json:"instance,omitempty"`
+	Instance     string          `json:"instance,omitempty" doc:"The process, or the worker of an external kind, that holds or last held the job"`
+	LeaseUntil   *time.Time      `json:"lease_until,omitempty" doc:"When the worker's lease of a running job of an external kind ends"`
+	Result       json.RawMessage `json:"result,omitempty" doc:"What the handler or the worker said that it came to, any JSON"`
 	Acknowledged bool            `json:"acknowledged,omitempty"`
 	Errors       []TaskError     `json:"errors,omitempty"`
 }
@@ -69,7 +71,7 @@ func declareTasks(r *Registry) error {
 			Name: "tasks.acknowledge", Summary: "Take note of a discarded job: its alert ends, the job stays", Access: Act, Idempotent: true,
 			Run: acknowledgeTask,
 		}),
-		declareTaskList(r), declareTaskMany(r), declareTaskOverview(r),
+		declareTaskList(r), declareTaskMany(r), declareTaskBulk(r), declareTaskOverview(r),
 	)
 }
 
@@ -132,7 +134,7 @@ func taskOf(j jobs.Job) Task {
 	t := Task{
 		ID: string(j.ID), Kind: j.Kind, Queue: j.Queue, State: string(j.State), Args: j.Args, OwnerID: j.Owner, Trace: j.Trace,
 		Attempt: j.Attempt, MaxAttempts: j.MaxAttempts, Snoozes: j.Snoozes, CreatedAt: j.CreatedAt, RunAt: j.RunAt,
-		AttemptedAt: j.AttemptedAt, FinishedAt: j.FinishedAt, Instance: j.Instance, Acknowledged: j.Acknowledged,
+		AttemptedAt: j.AttemptedAt, FinishedAt: j.FinishedAt, Instance: j.Instance, LeaseUntil: j.Until, Result: j.Result, Acknowledged: j.Acknowledged,
 	}
 	for _, e := range j.Errors {
 		t.Errors = append(t.Errors, TaskError{Attempt: e.Attempt, At: e.At, Error: e.Error, Stack: e.Stack})

@@ -3,9 +3,9 @@ package ops
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/postbus/postbus/jobs"
+	"github.com/postbus/postbus/jobs/bulk"
 )
 
 // maxMany is how many jobs one call changes, and how far a dry run counts.
@@ -23,24 +23,15 @@ type Changed struct {
 	More    bool `json:"more" doc:"There may be more: call again"`
 }
 
-// many is one act on the jobs that match.
+// many is one act on the jobs that match, in one transaction.
 type many struct {
-	verb string
-	// usual are the states where the filter names none; can are those that the act changes.
-	usual, can []jobs.State
-	act        func(jobs.Inspector, context.Context, jobs.Filter) (int, error)
-	// sure says that the act changes all that it takes: less than the limit were all.
-	sure bool
+	verb bulk.Verb
+	act  func(jobs.Inspector, context.Context, jobs.Filter) (int, error)
 }
 
 func declareTaskMany(r *Registry) error {
-	retry := many{
-		verb: "retry", act: jobs.Inspector.RetryMany,
-		usual: []jobs.State{jobs.Retryable, jobs.Discarded},
-		can:   []jobs.State{jobs.Retryable, jobs.Completed, jobs.Discarded, jobs.Cancelled},
-	}
-	open := []jobs.State{jobs.Pending, jobs.Running, jobs.Retryable, jobs.Discarded}
-	cancel := many{verb: "cancel", act: jobs.Inspector.CancelMany, usual: open, can: open, sure: true}
+	retry := many{verb: bulk.Retry, act: jobs.Inspector.RetryMany}
+	cancel := many{verb: bulk.Cancel, act: jobs.Inspector.CancelMany}
 	return firstError(
 		add(r, Op[TaskMany, Changed]{
 			Name: "tasks.retry_many", Access: Act, Destructive: true, Preview: retry.preview, Run: retry.run,
@@ -58,10 +49,7 @@ func (m many) filter(c *Call, in TaskMany) (filter jobs.Filter, any bool, err er
 	if filter, err = in.jobs(c); err != nil {
 		return filter, false, err
 	}
-	if len(filter.States) == 0 {
-		filter.States = m.usual
-	}
-	filter.States = slices.DeleteFunc(slices.Clone(filter.States), func(s jobs.State) bool { return !slices.Contains(m.can, s) })
+	filter.States = m.verb.States(filter.States)
 	filter.Limit = in.limit()
 	return filter, len(filter.States) > 0, nil
 }
@@ -73,24 +61,17 @@ func (in TaskMany) limit() int {
 	return in.Limit
 }
 
-// preview counts what matches, page by page, up to maxMany.
+// preview counts what matches, up to maxMany.
 func (m many) preview(ctx context.Context, c *Call, in TaskMany) (Preview, error) {
 	preview := Preview{Would: fmt.Sprintf("%s the jobs that match, the newest first, at most %d in one call", m.verb, in.limit())}
 	filter, any, err := m.filter(c, in)
 	if err != nil || !any {
 		return preview, err
 	}
-	for filter.Limit = mostPage; ; {
-		page, err := c.tasks().List(ctx, filter)
-		if err != nil {
-			return preview, err
-		}
-		preview.Count += int64(len(page.Jobs))
-		if preview.About = page.Next != "" && preview.Count >= maxMany; preview.About || page.Next == "" {
-			return preview, nil
-		}
-		filter.Cursor = page.Next
-	}
+	filter.Limit = maxMany
+	count, err := c.tasks().Count(ctx, filter)
+	preview.Count, preview.About = count.N, count.About
+	return preview, err
 }
 
 func (m many) run(ctx context.Context, c *Call, in TaskMany) (Changed, error) {
@@ -98,11 +79,16 @@ func (m many) run(ctx context.Context, c *Call, in TaskMany) (Changed, error) {
 	if err != nil || !any {
 		return Changed{}, err
 	}
+	return m.change(ctx, c, filter)
+}
+
+// change acts on at most filter.Limit jobs. Less than that were all that it could change.
+func (m many) change(ctx context.Context, c *Call, filter jobs.Filter) (Changed, error) {
 	n, err := m.act(c.tasks(), ctx, filter)
-	if err != nil || n == 0 || m.sure && n < filter.Limit {
+	if err != nil || n < filter.Limit {
 		return Changed{Changed: n}, err
 	}
 	filter.Limit = 1
-	left, err := c.tasks().List(ctx, filter)
-	return Changed{Changed: n, More: len(left.Jobs) > 0}, err
+	left, err := c.tasks().ListIDs(ctx, filter)
+	return Changed{Changed: n, More: len(left.IDs) > 0}, err
 }

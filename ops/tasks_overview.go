@@ -49,7 +49,7 @@ type TaskKindCounts struct {
 // TaskKind is a kind that a process has declared or that has jobs.
 type TaskKind struct {
 	TaskKindCounts
-	Instances int64 `json:"instances" doc:"How many living processes run the kind"`
+	Instances int64 `json:"instances" doc:"How many living processes run the kind, or workers claimed it in the last five minutes"`
 }
 
 // OverviewOf is the input of tasks.overview.

@@ -6,13 +6,10 @@ import (
 	"strings"
 )
 
-// mostPage is how many entries a page has at most.
-const mostPage = 200
-
 // Listed is one page of a list.
 type Listed[T any] struct {
 	Items []T    `json:"items"`
-	Next  string `json:"next,omitempty" doc:"cursor of the next page; left out on the last one" maxLength:"500"`
+	Next  string `json:"next,omitempty" doc:"cursor of the next page, which may be there on a short page too; left out on the last one" maxLength:"500"`
 }
 
 // listed converts what a room answers into a page.
@@ -22,6 +19,16 @@ func listed[From, To any](from []From, next string, convert func(From) To) Liste
 		page.Items = append(page.Items, convert(one))
 	}
 	return page
+}
+
+// pageOf answers a page of what was read from the cursor on, one more than the page holds where there are more.
+func pageOf[From, To any](from []From, room string, paging Paging, key func(From) string, convert func(From) To) Listed[To] {
+	next, most := "", pageSize(paging)
+	if len(from) > most {
+		from = from[:most]
+		next = sealCursor(room, key(from[most-1]))
+	}
+	return listed(from, next, convert)
 }
 
 // cut answers a page of a list that is at hand as a whole, in the order of its keys. Keys are unique and not empty.

@@ -39,7 +39,7 @@ type MintedToken struct {
 // TokenSpec is what tokens.create takes.
 type TokenSpec struct {
 	Name             string     `json:"name" doc:"What it is for" minLength:"1" maxLength:"100"`
-	Scopes           []Access   `json:"scopes" doc:"What it may do: record events, read, act (holds read), admin (holds all)" enum:"record,read,act,admin" minItems:"1" maxItems:"4" nullable:"false"`
+	Scopes           []Access   `json:"scopes" doc:"What it may do: record events, work (claim jobs of external kinds), read, act (holds read), admin (holds all)" enum:"record,work,read,act,admin" minItems:"1" maxItems:"5" nullable:"false"`
 	OwnerID          string     `json:"owner_id,omitempty" doc:"Bind it to this owner's things; left out for all owners"`
 	ExpiresInSeconds int64      `json:"expires_in_seconds,omitempty" doc:"End it after so many seconds; left out, as expires_at, for never" minimum:"1" maximum:"315576000"`
 	ExpiresAt        *time.Time `json:"expires_at,omitempty" doc:"End it at this moment, RFC 3339; in place of expires_in_seconds"`
@@ -62,7 +62,7 @@ func declareTokens(r *Registry) error {
 			Name: "tokens.create", Summary: "Make an API token; it is shown this once", Access: Admin, Global: true, Run: createToken,
 		}),
 		add(r, Op[Paging, TokenPage]{
-			Name: "tokens.list", Summary: "List API tokens, newest first", Access: Admin, Global: true, Idempotent: true, Run: listTokens,
+			Name: "tokens.list", Summary: "List API tokens, newest first", Access: Admin, Global: true, ReadOnly: true, Run: listTokens,
 		}),
 		add(r, Op[TokenID, Token]{
 			Name: "tokens.revoke", Summary: "End an API token for good; it is refused at once, by running servers within ten seconds",
@@ -138,13 +138,26 @@ func previewRevoke(ctx context.Context, c *Call, in TokenID) (Preview, error) {
 		return Preview{}, noCredential(err, "token", in.ID)
 	}
 	if row.RevokedAt != nil {
-		return Preview{Would: "Nothing: the token " + row.Prefix + " is revoked already"}, nil
+		return Preview{Would: "do nothing: the token " + row.Prefix + " is revoked already"}, nil
 	}
-	return Preview{Would: "Revoke the token " + row.Prefix + " (" + row.Name + ") for good", Count: 1}, nil
+	if err := c.keepAdminToken(ctx, row); err != nil {
+		return Preview{}, err
+	}
+	return Preview{Would: "revoke the token " + row.Prefix + " (" + row.Name + ") for good", Count: 1}, nil
 }
 
 func revokeToken(ctx context.Context, c *Call, in TokenID) (Token, error) {
 	if err := isCredential("token", in.ID); err != nil {
+		return Token{}, err
+	}
+	if err := c.credentials().LockAdmins(ctx); err != nil {
+		return Token{}, err
+	}
+	stands, err := c.credentials().GetToken(ctx, opssql.GetTokenParams(in))
+	if err != nil {
+		return Token{}, noCredential(err, "token", in.ID)
+	}
+	if err := c.keepAdminToken(ctx, stands); err != nil {
 		return Token{}, err
 	}
 	row, err := c.credentials().RevokeToken(ctx, opssql.RevokeTokenParams{ID: in.ID})

@@ -5,6 +5,7 @@
 //
 //   - InTx commits what its function did, or nothing of it: an error, a panic and a cancelled
 //     context all roll back. A commit whose outcome nobody knows is told apart (ErrCommitUnknown).
+//   - InSnapshot has several reads see one state of the database.
 //   - Nested does the same inside a transaction, with a savepoint that costs the outer one nothing
 //     when it fails.
 //   - A Listener keeps one connection per process. It never gives up, and whenever something may

@@ -80,6 +80,7 @@ type Listener struct {
 	interrupt context.CancelFunc // ends the wait for a notification; nil while there is none
 	hears     bool               // connected, and a probe of this connection arrived
 	deaf      bool
+	state     ListenerState
 	sent      *sentProbe // news from the sender
 }
 
@@ -88,7 +89,8 @@ func NewListener(pool *pgxpool.Pool, config ListenerConfig) *Listener {
 	config = config.withDefaults()
 	l := &Listener{
 		pool: pool, config: config,
-		subs: map[string]map[*Subscription]struct{}{}, listening: map[string]bool{}, held: map[int64]bool{},
+		state: ListenerState{Hearing: Off, Since: time.Now()},
+		subs:  map[string]map[*Subscription]struct{}{}, listening: map[string]bool{}, held: map[int64]bool{},
 	}
 	l.runner = loop.Runner{Name: "listener", Log: config.Log}
 	l.sender = loop.Runner{Name: "listener probe", Log: config.Log}

@@ -110,12 +110,17 @@ func TestDeafListener(t *testing.T) {
 	if s.Deaf() {
 		t.Error("deaf from the beginning")
 	}
+	s.awaitHearing(t)
+	heard := s.expectState(t, pg.Hears)
 	sub := s.Subscribe("c")
 	awaitResync(t, sub)
 	s.lock(t, 1)
 
 	s.proxy.DropNotifications(true)
 	wait.Eventually(t, soon, func() (bool, string) { return s.Deaf(), "not deaf" })
+	if deaf := s.expectState(t, pg.Deaf); !deaf.After(heard) {
+		t.Errorf("deaf since %s, hearing since %s", deaf, heard)
+	}
 	awaitResync(t, sub)
 	if ok, err := s.TryLock(t.Context(), 2); ok || err != nil {
 		t.Errorf("TryLock of a deaf listener = %t, %v, want false, nil", ok, err)
@@ -137,6 +142,9 @@ func TestDeafListener(t *testing.T) {
 	if s.Deaf() {
 		t.Error("still deaf")
 	}
+	s.expectState(t, pg.Hears)
+	s.Stop()
+	s.expectState(t, pg.Off)
 	for text, want := range map[string]int{"notifications do not arrive": 1, "hears notifications again": 1} {
 		if got := s.log.count(text); got != want {
 			t.Errorf("%q was logged %d times, want %d", text, got, want)
@@ -195,4 +203,14 @@ func expectNoLocks(t *testing.T, s *station) {
 		}
 		return n == 0, fmt.Sprintf("%d advisory locks are held", n)
 	})
+}
+
+// expectState answers since when the listener stands so.
+func (s *station) expectState(t *testing.T, want pg.Hearing) time.Time {
+	t.Helper()
+	state := s.State()
+	if state.Hearing != want {
+		t.Errorf("the listener's state is %q, want %q", state.Hearing, want)
+	}
+	return state.Since
 }

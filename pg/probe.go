@@ -92,6 +92,7 @@ func (s *session) probeArrived(ctx context.Context, token string) {
 		s.resync(slices.Collect(maps.Keys(s.subs))...)
 	}
 	s.hears, s.deaf = true, false
+	s.noteState()
 }
 
 // settleIn asks the server to find out within half a minute when we are gone without a word, so
@@ -111,6 +112,7 @@ func (s *session) turnDeaf(ctx context.Context) error {
 			"everything works by polling, only later: give Postbus a direct connection or a pooler in session mode")
 	}
 	s.hears, s.deaf = false, true
+	s.noteState()
 	var keys []int64
 	for key := range s.held {
 		keys = append(keys, key)

@@ -217,6 +217,7 @@ func (s *session) difference() (listen, unlisten []string) {
 func (s *session) end() {
 	s.mu.Lock()
 	s.hears, s.interrupt, s.sent = false, nil, nil
+	s.noteState()
 	s.changed = true
 	clear(s.listening)
 	clear(s.held)

@@ -23,8 +23,20 @@ var ErrCommitUnknown = errors.New("the commit's outcome is unknown")
 // are) and commits when fn returns nil. When fn returns an error or panics, or when ctx ends, it
 // rolls back, and the error or panic goes on to the caller. fn must neither commit nor roll back.
 func InTx(ctx context.Context, pool *pgxpool.Pool, fn func(ctx context.Context, tx pgx.Tx) error) error {
-	return begun(ctx, pool, fn)
+	return begun(ctx, pool, readWrite, fn)
 }
+
+// InSnapshot calls fn in a transaction whose statements all see the database as it was at the first of them, and none may
+// write: for answers that are put together from several. It ends as InTx does.
+func InSnapshot(ctx context.Context, pool *pgxpool.Pool, fn func(ctx context.Context, tx pgx.Tx) error) error {
+	return begun(ctx, pool, snapshot, fn)
+}
+
+// What begins is explicit: under another default, serialization failures would come where nobody retries.
+var (
+	readWrite = pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
+	snapshot  = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+)
 
 // Nested calls fn inside db: in a savepoint where db is a transaction, and in a transaction as
 // InTx does where db is a pool or a connection. When fn returns an error or panics, only what fn
@@ -34,7 +46,7 @@ func Nested(ctx context.Context, db DBTX, fn func(ctx context.Context, tx pgx.Tx
 	case pgx.Tx:
 		return inSavepoint(ctx, db, fn)
 	case beginner:
-		return begun(ctx, db, fn)
+		return begun(ctx, db, readWrite, fn)
 	default:
 		return fmt.Errorf("pg: %T is neither a transaction nor something that can begin one", db)
 	}
@@ -45,9 +57,8 @@ type beginner interface {
 	BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
 }
 
-func begun(ctx context.Context, db beginner, fn func(ctx context.Context, tx pgx.Tx) error) error {
-	// Explicit: under another default, serialization failures would come where nobody retries.
-	tx, err := db.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite})
+func begun(ctx context.Context, db beginner, options pgx.TxOptions, fn func(ctx context.Context, tx pgx.Tx) error) error {
+	tx, err := db.BeginTx(ctx, options)
 	if err != nil {
 		return fmt.Errorf("pg: begin: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/postbus/postbus/internal/faultproxy"
@@ -209,4 +210,31 @@ func TestInTxSaysWhatAFailedCommitMeans(t *testing.T) {
 			expect(t, pool)
 		})
 	}
+}
+
+func TestInSnapshotSeesOneState(t *testing.T) {
+	t.Parallel()
+	pool := testdb.New(t)
+	count := func(ctx context.Context, tx pgx.Tx) (n int) {
+		t.Helper()
+		if err := tx.QueryRow(ctx, "select count(*) from notes").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	err := pg.InSnapshot(t.Context(), pool, func(ctx context.Context, tx pgx.Tx) error {
+		before := count(ctx, tx)
+		if err := insert(ctx, pool, 1); err != nil {
+			return err
+		}
+		if after := count(ctx, tx); after != before {
+			t.Errorf("%d notes, then %d: a snapshot sees what was committed after it", before, after)
+		}
+		return insert(ctx, tx, 2)
+	})
+	var refused *pgconn.PgError
+	if !errors.As(err, &refused) || refused.Code != "25006" { // read_only_sql_transaction
+		t.Errorf("a write in a snapshot was answered with %v", err)
+	}
+	expect(t, pool, 1)
 }

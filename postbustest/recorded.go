@@ -31,7 +31,7 @@ const newest = 200
 // transaction under test, before it commits. Where there is none the test fails with what was recorded instead.
 func RequireRecorded(t testing.TB, db pg.DBTX, want Want) Recorded {
 	t.Helper()
-	rows, err := eventsql.New(db).ListEvents(context.Background(), eventsql.ListEventsParams{Types: []string{}, PageSize: newest})
+	rows, err := eventsql.New(db).NewestEvents(context.Background(), eventsql.NewestEventsParams{Most: newest})
 	if err != nil {
 		t.Fatalf("read recorded events: %v", err)
 	}

@@ -35,6 +35,16 @@ has_cc() {
 	command -v "${CC:-gcc}" >/dev/null && [ -e /usr/include/stdlib.h ]
 }
 
+# has_chromium says whether there is a browser for the tests of the panel.
+has_chromium() {
+	command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null
+}
+
+# has_nginx says whether there is a proxy for the tests of the panel. Only root has its folder in the PATH.
+has_nginx() {
+	command -v nginx >/dev/null || [ -x /usr/sbin/nginx ]
+}
+
 # seconds prints the time since a mark that "date +%s%N" took.
 seconds() {
 	local ms=$((($(date +%s%N) - $1) / 1000000))

@@ -9,7 +9,7 @@ copy="$(mktemp -d)"
 trap 'rm -rf "$copy"' EXIT
 
 # kept is what the gates need to run. The rest stays out of the copy, so that they need not compile it in a new place.
-kept=(go.mod go.sum sqlc.yaml staticcheck.conf scripts internal/gates internal/dbsqlc pg/migrations)
+kept=(go.mod go.sum sqlc.yaml staticcheck.conf scripts internal/gates internal/dbsqlc lint pg/migrations)
 
 # plant makes the breach for a gate in the current folder and sets want to what the gate must then say.
 plant() {
@@ -28,6 +28,10 @@ plant() {
 	docs)
 		printf 'package mail\n\nfunc Planted() {}\n' >mail/planted.go
 		want='mail/planted.go:3: comments: '
+		;;
+	effects)
+		printf 'package mail\n\nimport "net/http"\n\nvar planted = http.DefaultClient\n' >mail/planted.go
+		want='mail/planted.go:5: effects: '
 		;;
 	files)
 		echo 'select 1;' >pg/migrations/999_planted.up.sql

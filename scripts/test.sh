@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs every test of every module with the race detector; go test prints the time of each package. Arguments go to
 # go test in place of ./... and TESTFLAGS before them: TESTFLAGS='-run Relay -v' scripts/test.sh ./events
+# What the tests log goes to a folder (internal/testdb), which is then searched for secrets.
 . "$(dirname "$0")/lib.sh"
 
 race=(-race)
@@ -22,6 +23,10 @@ run_tests() {
 	(cd "$dir" && go test "${race[@]}" -count=1 -timeout 15m ${TESTFLAGS:-} "$@")
 }
 
+export TEST_LOG_DIR
+TEST_LOG_DIR="$(mktemp -d)"
+trap 'rm -rf "$TEST_LOG_DIR"' EXIT
+
 failed=()
 # The façade's tests kill processes and restart servers: beside another package's they would only wait for each other.
 if [ $# -eq 0 ]; then
@@ -36,6 +41,9 @@ for dir in "${dirs[@]}"; do
 	run_tests "$dir" "${packages[@]}" || failed+=("$dir")
 	echo "== module $dir: $(seconds "$start")"
 done
+if [ $# -eq 0 ]; then
+	scripts/secrets.sh "$TEST_LOG_DIR" || failed+=("the search of their logs for secrets")
+fi
 if [ ${#failed[@]} -gt 0 ]; then
 	echo "tests failed in: ${failed[*]}" >&2
 	exit 1

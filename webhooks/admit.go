@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/postbus/postbus/internal/dbsqlc/webhooksql"
+	"github.com/postbus/postbus/internal/tracing"
 	"github.com/postbus/postbus/jobs"
 )
 
@@ -60,7 +61,8 @@ func (s *Service) enqueueLanes(ctx context.Context, tx pgx.Tx, lanes []lane) err
 		batch[i] = jobs.EnqueueParams{Kind: Deliver, Args: l.args, Opts: jobs.EnqueueOpts{Owner: l.owner, Queue: queue}}
 		p.Tokens = append(p.Tokens, l.args.Token)
 	}
-	ids, err := s.jobs.With(tx).EnqueueMany(ctx, batch)
+	// A lane sends the deliveries of many events: it belongs to the trace of none.
+	ids, err := s.jobs.With(tx).EnqueueMany(tracing.Detach(ctx), batch)
 	if err != nil {
 		return err
 	}

@@ -17,9 +17,14 @@ const (
 )
 
 const (
-	countCap   = 100_000
+	countCap   = 2000
 	failingFor = time.Hour
 )
+
+// AlertSource has Alerts told of by events.
+func (s *Service) AlertSource() events.AlertSource {
+	return events.AlertSource{Names: []string{AlertDiscarded, AlertDisabled, AlertFailing}, Look: s.Alerts}
+}
 
 // Alerts answers what stands now, read from the tables. About has the ids of at most 20 endpoints.
 func (s *Service) Alerts(ctx context.Context) ([]events.Alert, error) {

@@ -112,12 +112,13 @@ func (c *clerk) try(ctx context.Context, batch []request) error {
 		turns[i] = r.turn
 	}
 	var answers []turned
+	var came ends
 	// Together turns a panic into an error: without its clerk a process would deliver nothing any more.
 	err := loop.Together(ctx, 1, func(ctx context.Context, _ int) error {
 		return pg.InTx(ctx, c.s.pool, func(ctx context.Context, tx pgx.Tx) error {
 			err := queries(tx).BeginTurn(ctx)
 			if err == nil {
-				answers, err = c.s.take(ctx, tx, turns)
+				answers, came, err = c.s.take(ctx, tx, turns)
 			}
 			return err
 		})
@@ -125,6 +126,7 @@ func (c *clerk) try(ctx context.Context, batch []request) error {
 	if err != nil {
 		return fmt.Errorf("turn of %d webhook lanes: %w", len(batch), err)
 	}
+	came.tell(c.s.cfg.Measures)
 	for i, r := range batch {
 		r.reply <- response{turned: answers[i]}
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/postbus/postbus/events"
+	"github.com/postbus/postbus/internal/measure"
+	"github.com/postbus/postbus/internal/tracing"
 	"github.com/postbus/postbus/webhooks/internal/guard"
 	"github.com/postbus/postbus/webhooks/internal/seal"
 )
@@ -55,6 +57,12 @@ type Config struct {
 	Overlap time.Duration
 	// KeepAttempts is how long attempts are kept. Defaults to 30 days.
 	KeepAttempts time.Duration
+
+	// Tracing makes a span of each request for an event that carries a trace. Defaults to none.
+	Tracing *tracing.Tracer
+
+	// Measures is told of every attempt's end. Defaults to none.
+	Measures *measure.Measures
 
 	// Log defaults to slog.Default().
 	Log *slog.Logger

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/postbus/postbus/internal/dbsqlc/webhooksql"
+	"github.com/postbus/postbus/pg"
 )
 
 // DeliveryFilter selects deliveries. Zero fields do not select.
@@ -34,20 +35,21 @@ type DeliveryPage struct {
 	Next       string
 }
 
-// Deliveries answers a page of deliveries, those of deleted endpoints too.
+// Deliveries answers a page of deliveries, those of deleted endpoints too. Where a filter beside endpoint or owner finds few, a page
+// may have fewer than Limit, even none, and a Next: it has looked at as many as it may.
 func (s *Service) Deliveries(ctx context.Context, f DeliveryFilter) (DeliveryPage, error) {
 	params, err := f.params()
 	if err != nil {
 		return DeliveryPage{}, err
 	}
-	rows, err := queries(s.db()).ListDeliveries(ctx, params)
+	look := &look{queries: queries(pg.Planned{DBTX: s.db()}), params: params}
+	rows, next, err := look.page(ctx)
 	if err != nil {
 		return DeliveryPage{}, fmt.Errorf("list deliveries: %w", err)
 	}
 	var page DeliveryPage
-	if limit := int(params.PageSize) - 1; len(rows) > limit {
-		rows = rows[:limit]
-		page.Next = cursorOf("delivery", strconv.FormatInt(rows[limit-1].PostbusWebhookDelivery.ID, 10))
+	if next > 0 {
+		page.Next = cursorOf("delivery", strconv.FormatInt(next, 10))
 	}
 	page.Deliveries = make([]Delivery, len(rows))
 	for i, row := range rows {

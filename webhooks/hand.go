@@ -164,10 +164,12 @@ func (e *session) discard(ctx context.Context, endpointID string, t taken, why s
 
 // giveUp discards a delivery that was not sent.
 func (e *session) giveUp(ctx context.Context, deliveryID int64, why string) error {
-	return queries(e.tx).SettleDeliveries(ctx, webhooksql.SettleDeliveriesParams{
+	rows, err := queries(e.tx).SettleDeliveries(ctx, webhooksql.SettleDeliveriesParams{
 		DeliveryIds: []int64{deliveryID}, States: []string{string(Discarded)}, Reasons: []string{why},
 		Spent: []int32{0}, Tries: []int32{0}, WaitsSeconds: []float64{0},
 	})
+	e.ends.givenUp += int64(len(rows))
+	return err
 }
 
 // holdHeads makes heads of lines wait that must let an earlier event go first.

@@ -154,11 +154,15 @@ func (l *sender) post(ctx context.Context, t *taken) (guard.Response, error) {
 	}
 	body := payload(*t)
 	at := t.TakenAt.Add(time.Since(t.received)) // the database's time: hosts' clocks differ
-	header, err := headersOf(l.target.headers, l.target.keysAt(at), *t, at, body)
+	ctx, span := l.s.traced(ctx, l.args.EndpointID, t)
+	header, err := headersOf(l.target.headers, l.target.keysAt(at), *t, span.Traceparent(), at, body)
 	if err != nil {
+		span.EndRequest(0, "unsigned")
 		return guard.Response{}, err
 	}
-	return l.s.client.Post(ctx, guard.Request{URL: l.target.url, Header: header, Body: body}), nil
+	response := l.s.client.Post(ctx, guard.Request{URL: l.target.url, Header: header, Body: body})
+	span.EndRequest(response.Status, requestFault(response))
+	return response, nil
 }
 
 // record hands in a result, sends what was set aside meanwhile where the turn says so, and answers the turn and that

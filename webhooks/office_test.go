@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"log/slog"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -41,7 +39,7 @@ func newOffice(t testing.TB, change func(*Config)) *office {
 
 func officeOn(t testing.TB, pool *pgxpool.Pool, change func(*Config)) *office {
 	t.Helper()
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	log := testdb.Log()
 	cfg := Config{Keys: []string{keyOne}, Log: log}
 	if change != nil {
 		change(&cfg)

@@ -28,15 +28,15 @@ func payload(t taken) []byte {
 	return append(body, '}')
 }
 
-// headersOf are the endpoint's own headers and, over them, ours. The signature covers the body as it is sent.
-func headersOf(custom http.Header, keys []sign.Key, t taken, at time.Time, body []byte) (http.Header, error) {
+// headersOf are the endpoint's own headers and, over them, ours; a traceparent only where there is one. The signature covers the body as it is sent.
+func headersOf(custom http.Header, keys []sign.Key, t taken, traceparent string, at time.Time, body []byte) (http.Header, error) {
 	h := custom.Clone()
 	if h == nil {
 		h = http.Header{}
 	}
 	h.Set("Content-Type", "application/json")
-	if t.Trace != "" {
-		h.Set("Traceparent", t.Trace)
+	if traceparent != "" {
+		h.Set("Traceparent", traceparent)
 	}
 	return h, sign.Set(h, keys, t.EventID, at, body)
 }

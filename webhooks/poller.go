@@ -82,6 +82,7 @@ func (p *poller) bury(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("discard deliveries of endpoint %s: %w", id, err)
 			}
+			p.s.cfg.Measures.DeliveriesGivenUp(n)
 		}
 	}
 	return nil

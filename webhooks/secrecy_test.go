@@ -34,7 +34,7 @@ func TestSecretsAppearNowhere(t *testing.T) {
 	pool := testdb.New(t)
 	var log bytes.Buffer
 	o := officeOn(t, pool, func(c *Config) {
-		c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		c.Log = testdb.Logged(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	created := o.endpoint(func(s *EndpointSpec) {
 		s.Asymmetric, s.Headers = true, map[string]string{"Authorization": headerValue}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/postbus/postbus/events"
 	"github.com/postbus/postbus/internal/dbsqlc/webhooksql"
+	"github.com/postbus/postbus/internal/tracing"
 	"github.com/postbus/postbus/jobs"
 	"github.com/postbus/postbus/pg"
 	"github.com/postbus/postbus/webhooks/internal/guard"
@@ -64,6 +65,7 @@ func (s *Service) Start(ctx context.Context) error {
 	if err := s.checkKeys(ctx); err != nil {
 		return err
 	}
+	ctx = tracing.Detach(ctx) // what is done from now on is not part of the start
 	s.clerk.start(ctx)
 	s.poller.start(ctx)
 	return nil

@@ -63,9 +63,11 @@ func (e *session) settle(ctx context.Context) error {
 	if len(d.DeliveryIds) == 0 {
 		return nil
 	}
-	if err := queries(e.tx).SettleDeliveries(ctx, d); err != nil {
+	rows, err := queries(e.tx).SettleDeliveries(ctx, d)
+	if err != nil {
 		return fmt.Errorf("settle deliveries: %w", err)
 	}
+	e.ends.settled(rows, e.turns)
 	for _, id := range slices.Sorted(maps.Keys(verdicts)) {
 		if row := e.endpoints[id]; row != nil {
 			if err := e.apply(ctx, row, verdicts[id]); err != nil {
@@ -157,10 +159,11 @@ func (e *session) disable(ctx context.Context, row *webhooksql.LockEndpointsRow,
 		return err
 	}
 	row.Enabled, row.DisabledReason = false, &why
-	_, err := q.DiscardSome(ctx, webhooksql.DiscardSomeParams{EndpointID: row.ID, Reason: disabled(&why), Most: discardAtOnce})
+	n, err := q.DiscardSome(ctx, webhooksql.DiscardSomeParams{EndpointID: row.ID, Reason: disabled(&why), Most: discardAtOnce})
 	if err != nil {
 		return err
 	}
+	e.ends.givenUp += n
 	return e.s.bus.Recorder().With(e.tx).Record(ctx, row.OwnerID, EndpointDisabled, row.ID,
 		map[string]string{"endpoint_id": row.ID, "reason": why})
 }

@@ -72,17 +72,18 @@ type session struct {
 	answers   []turned
 	endpoints map[string]*webhooksql.LockEndpointsRow
 	slots     map[string]webhooksql.LockSlotsRow
+	ends      ends
 }
 
-// take makes the turns in one transaction and answers them in order.
-func (s *Service) take(ctx context.Context, tx pgx.Tx, turns []turn) ([]turned, error) {
+// take makes the turns in one transaction and answers them in order, with what is to be told once it has committed.
+func (s *Service) take(ctx context.Context, tx pgx.Tx, turns []turn) ([]turned, ends, error) {
 	e := &session{s: s, tx: tx, turns: turns, answers: make([]turned, len(turns))}
 	for _, step := range []func(context.Context) error{e.lock, e.settle, e.hand} {
 		if err := step(ctx); err != nil {
-			return nil, err
+			return nil, ends{}, err
 		}
 	}
-	return e.answers, nil
+	return e.answers, e.ends, nil
 }
 
 // lock takes the endpoints' rows, then the slots: all other hands wait.

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/postbus/postbus"
+	"github.com/postbus/postbus/mail"
 	"github.com/postbus/postbus/ops"
 	opscli "github.com/postbus/postbus/ops/cli"
 	"github.com/postbus/postbus/webhooks"
@@ -52,7 +53,8 @@ func newPool(address string) (*pgxpool.Pool, error) {
 // compose makes a bus that does not run yet and the operations on it.
 func compose(pool *pgxpool.Pool, cfg settings, log *slog.Logger) (*postbus.Bus, *ops.Registry, error) {
 	busConfig := postbus.Config{
-		App: app, Version: version(), Retention: cfg.retention, SkipMigrate: cfg.skipMigrate, StopGrace: jobsMayTake, Log: log,
+		App: app, Version: version(), AlertOwner: cfg.alertOwner, Retention: cfg.retention, SkipMigrate: cfg.skipMigrate, StopGrace: jobsMayTake, Log: log,
+		Tracer: cfg.tracer, Meter: cfg.meter,
 	}
 	if cfg.listenURL != "" {
 		conn, err := pgx.ParseConfig(cfg.listenURL)
@@ -64,6 +66,11 @@ func compose(pool *pgxpool.Pool, cfg settings, log *slog.Logger) (*postbus.Bus, 
 	hooksConfig := webhooks.Config{Keys: cfg.webhookKeys, Allow: cfg.webhookAllow, HTTPSOnly: cfg.webhookHTTPSOnly, Log: log}
 	if len(cfg.webhookKeys) > 0 {
 		busConfig.Webhooks = &hooksConfig
+	}
+	mailConfig := cfg.mail.config()
+	mailConfig.Log = log
+	if cfg.mail.on {
+		busConfig.Mail = &mailConfig
 	}
 	bus, err := postbus.New(pool, busConfig)
 	if err != nil {
@@ -77,8 +84,15 @@ func compose(pool *pgxpool.Pool, cfg settings, log *slog.Logger) (*postbus.Bus, 
 		}
 		hooks.Bind(bus.Events(), runtime)
 	}
+	mails := bus.Mail()
+	if mails == nil { // nothing is sent here, but rules can be seen and changed
+		if mails, err = mail.New(pool, mailConfig); err != nil {
+			return nil, nil, opscli.Usage(err)
+		}
+		mails.Bind(bus.Events(), runtime)
+	}
 	registry, err := ops.New(ops.Deps{
-		Pool: pool, Events: bus.Events(), Runtime: runtime, Webhooks: hooks, Alerts: bus.Alerts, Version: version(), Log: log,
+		Pool: pool, Events: bus.Events(), Runtime: runtime, Webhooks: hooks, Mail: mails, Work: bus.Work(), Alerts: bus.Alerts, Listener: bus.Listening, Version: version(), Log: log,
 	})
 	return bus, registry, err
 }

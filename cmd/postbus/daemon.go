@@ -14,6 +14,7 @@ import (
 	"github.com/postbus/postbus"
 	"github.com/postbus/postbus/internal/loop"
 	"github.com/postbus/postbus/ops"
+	"github.com/postbus/postbus/panel"
 	"github.com/postbus/postbus/pg"
 )
 
@@ -25,11 +26,12 @@ type daemon struct {
 	cfg settings
 	log *slog.Logger
 	out io.Writer
-	// banner is what out gets when it is ready; token is the first one, or "". Defaults to the token only.
-	banner func(url, token string)
+	// banner says on out that it is ready; token is the first one, or "". Defaults to the token only.
+	banner func(ctx context.Context, registry *ops.Registry, url, token string) error
 
 	pool *pgxpool.Pool
 	web  *web
+	live *panel.Live // of the bus that runs
 }
 
 // run serves until ctx ends.
@@ -41,8 +43,26 @@ func (d *daemon) run(ctx context.Context) (err error) {
 	if _, _, err := compose(d.pool, d.cfg, slog.New(slog.DiscardHandler)); err != nil { // a mistake is told before anything waits
 		return err
 	}
+	traces, err := newTraces(ctx, d.cfg)
+	if err != nil {
+		return err
+	}
+	defer stopTraces(traces, d.log)
+	if traces != nil {
+		d.cfg.tracer = traces
+	}
+	push, err := pushing(ctx, d.cfg)
+	if err != nil {
+		return err
+	}
+	shown, err := newMetrics(d.log, push...)
+	if err != nil {
+		return err
+	}
+	defer shown.stop()
+	d.cfg.meter = shown.provider
 	state := &health{pool: d.pool, why: "starting"}
-	d.web = &web{health: state, log: d.log}
+	d.web = &web{health: state, metrics: shown.handler, log: d.log}
 	if err := d.web.serve(d.cfg.listen); err != nil {
 		return err
 	}
@@ -99,24 +119,36 @@ func (d *daemon) start(ctx context.Context) (*postbus.Bus, error) {
 	if err := bus.Start(ctx); err != nil {
 		return nil, err
 	}
-	if err := d.open(ctx, registry); err != nil {
+	if err := d.open(ctx, bus, registry); err != nil {
 		return nil, errors.Join(err, stop(bus))
 	}
 	return bus, nil
 }
 
 // open makes the first token where there is none, and the faces.
-func (d *daemon) open(ctx context.Context, registry *ops.Registry) error {
+func (d *daemon) open(ctx context.Context, bus *postbus.Bus, registry *ops.Registry) error {
 	token, err := ops.Bootstrap(ctx, d.pool)
 	if err != nil {
 		return err
 	}
-	if err := d.web.open(registry, ops.NewAuthenticator(d.pool, d.log)); err != nil {
+	tokens := ops.NewAuthenticator(d.pool, d.log)
+	live := panel.NewLive(panel.LiveConfig{
+		Pool: d.pool, Inspector: bus.Inspector(), Listener: bus.Listener(), Alerts: bus.Alerts, Log: d.log,
+	})
+	tasks, err := panel.New(panel.Config{
+		Registry: registry, Auth: panel.NewSessions(d.pool, tokens, d.log), Live: live, Version: version(), Log: d.log,
+	})
+	if err != nil {
 		return err
 	}
+	if err := d.web.open(registry, tokens, tasks); err != nil {
+		return err
+	}
+	live.Start(context.WithoutCancel(ctx))
+	d.live = live
 	switch {
 	case d.banner != nil:
-		d.banner("http://"+d.web.addr, token)
+		err = d.banner(ctx, registry, "http://"+d.web.addr, token)
 	case token != "":
 		_, err = fmt.Fprintf(d.out, "The first token, for everything. It is not shown again:\n\n  %s\n\n", token)
 	}
@@ -128,6 +160,7 @@ func (d *daemon) drain(bus *postbus.Bus, state *health) error {
 	began := time.Now()
 	state.set("shutting down")
 	d.log.Info("shutting down")
+	d.live.Stop() // its streams would hold the server
 	d.web.stop()
 	switch err := stop(bus); {
 	case pg.IsUnavailable(err): // nothing is left to do here; another process, or the next, clears up after this one

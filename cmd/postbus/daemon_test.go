@@ -40,7 +40,23 @@ func (s *served) text() string {
 	return s.log.String()
 }
 
-func serve(t *testing.T, database string) *served {
+// serving says how a program is started.
+type serving struct {
+	database string
+	// program defaults to this test binary under the program's name.
+	program string
+	// env comes beside HOME and the database.
+	env  []string
+	attr *syscall.SysProcAttr
+}
+
+func serve(t *testing.T, database string, environ ...string) *served {
+	t.Helper()
+	return serving{database: database, env: environ}.start(t)
+}
+
+// start starts it. It is killed when the test ends, if it has not ended before.
+func (c serving) start(t *testing.T) *served {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -50,14 +66,21 @@ func serve(t *testing.T, database string) *served {
 	if err := ln.Close(); err != nil {
 		t.Fatal(err)
 	}
+	if c.program == "" {
+		c.program = filepath.Join(programDir(t), "postbus")
+	}
 	s := &served{url: "http://" + address}
-	s.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), filepath.Join(programDir(t), "postbus"), "serve", "--listen", address)
-	s.cmd.Env = []string{"HOME=" + t.TempDir(), "POSTBUS_DATABASE_URL=" + database}
-	s.cmd.Stdout, s.cmd.Stderr = s, s
+	s.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), c.program, "serve", "--listen", address)
+	s.cmd.Env = append([]string{"HOME=/", "POSTBUS_DATABASE_URL=" + c.database}, c.env...)
+	s.cmd.SysProcAttr = c.attr
+	s.cmd.Stdout, s.cmd.Stderr = s, io.MultiWriter(s, testdb.LogTo())
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.cmd.Process.Kill() })
+	t.Cleanup(func() {
+		_ = s.cmd.Process.Kill()
+		_ = s.cmd.Wait() // again, where the test has waited
+	})
 	return s
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,7 +12,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postbus/postbus/internal/devpg"
+	"github.com/postbus/postbus/ops"
+	"github.com/postbus/postbus/panel"
 	"github.com/postbus/postbus/webhooks"
+)
+
+const (
+	// devAccount is who the login link logs in.
+	devAccount = "dev"
+	devBanner  = `database  %s
+panel     %s
+log in    %s
+          (once, within ten minutes; another: postbus accounts login-link --name ` + devAccount + `)
+api       %s/api
+mcp       %s/mcp
+token     %s
+
+Ctrl-C ends it.
+`
 )
 
 // newDev is postbus dev.
@@ -55,11 +73,16 @@ func dev(cmd *cobra.Command, cfg settings, dir string) (err error) {
 	cfg.databaseURL, cfg.listenURL, cfg.skipMigrate = server.URL(), "", false
 	cfg.webhookAllow = append(cfg.webhookAllow, "localhost", "127.0.0.1", "::1")
 	d := daemon{cfg: cfg, log: newLog(cmd.ErrOrStderr(), cfg.logLevel), out: cmd.OutOrStdout()}
-	d.banner = func(url, token string) {
+	d.banner = func(ctx context.Context, registry *ops.Registry, url, token string) error {
+		link, err := panel.LoginLink(ctx, registry, devAccount)
+		if err != nil {
+			return err
+		}
 		if token == "" {
 			token = "(made before; another: postbus tokens create)"
 		}
-		_, _ = fmt.Fprintf(d.out, "database  %s\napi       %s/api\nmcp       %s/mcp\ntoken     %s\n\nCtrl-C ends it.\n", server.URL(), url, url, token)
+		_, err = fmt.Fprintf(d.out, devBanner, server.URL(), url+panelPath, url+panelPath+link, url, url, token)
+		return err
 	}
 	return d.run(cmd.Context())
 }

@@ -3,6 +3,8 @@
 //	postbus serve                 the relay, workers, webhooks and the HTTP API, until SIGTERM
 //	postbus dev                   serve on a private Postgres of its own, for trying out
 //	postbus migrate up|status|sql the tables
+//	postbus capture add TABLE …   an event for every change of a table's rows
+//	postbus health                whether a server can work, for images without another program to ask with
 //	postbus tasks list …          every operation: see package ops/cli
 //
 // What it promises:

@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 		os.Exit(run(ctx, os.Args[1:]))
 	}
 	testdb.Run(m, func(ctx context.Context, pool *pgxpool.Pool) error { return pg.Migrate(ctx, pool, river.Migrator()) })
+	released.remove()
 }
 
 // programDir makes a folder with the program in it.

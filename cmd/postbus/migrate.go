@@ -1,7 +1,6 @@
 package main
 
 import (
-	_ "embed" // for the record's table
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -75,30 +74,13 @@ func migrateStatus(cmd *cobra.Command, pool *pgxpool.Pool) error {
 	return tw.Flush()
 }
 
-// record makes the table of applied migrations: what pg.Migrate runs first.
-//
-//go:embed record.sql
-var record string
-
 // printSQL prints a script for those who apply the tables themselves.
 func printSQL(w io.Writer) error {
 	_, err := fmt.Fprint(w, "-- Postbus's tables, for an empty database: psql --single-transaction -v ON_ERROR_STOP=1.\n"+
 		"-- The queue's tables, River's migrations, are made by `postbus migrate up` afterwards. It finds these done, and needs a\n"+
 		"-- role that may create in the schema postbus.\n")
-	for _, m := range pg.Migrations() {
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(w, "\n-- %03d_%s\n\n%s", m.Version, m.Name, m.Up)
-		if err == nil && m.Version == 0 {
-			_, err = fmt.Fprintf(w, "\n%s", record)
-		}
-		if err == nil {
-			_, err = fmt.Fprintf(w, "\n%s\n", fmt.Sprintf(noteApplied, m.Version, m.Name))
-		}
+	if err == nil {
+		_, err = io.WriteString(w, pg.Script())
 	}
 	return err
 }
-
-//go:embed applied.sql
-var noteApplied string

@@ -23,7 +23,7 @@ func newRoot(environ []string) (*cobra.Command, error) {
 	env := environment(environ)
 	direct := &directly{env: env}
 	root.AddCommand(opscli.Commands(registry, opscli.Config{OpenDatabase: direct.open, Getenv: env.get})...)
-	root.AddCommand(newServe(env), newDev(env), newMigrate(env), newMCP(env), newVersion())
+	root.AddCommand(newServe(env), newDev(env), newMigrate(env), newCapture(env), newMCP(env), newHealth(env), newLint(), newVersion())
 	return root, nil
 }
 
@@ -37,8 +37,14 @@ func newVersion() *cobra.Command {
 	}
 }
 
-// version is what the module's build says.
+// stamped is the version that scripts/build.sh has the linker write here.
+var stamped string
+
+// version is what was stamped, else what the module's build says.
 func version() string {
+	if stamped != "" {
+		return stamped
+	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -22,7 +23,8 @@ import (
 	"github.com/postbus/postbus/ops"
 )
 
-// The scripts in testdata/script run the program against a database of their own ($DB), an empty one ($EMPTY) and a server on the
+// The scripts in testdata/script run the program against a database of their own ($DB), the same as a role that
+// owns nothing ($STRANGER), an empty one ($EMPTY) and a server on the
 // first ($SERVER, with the admin token $ADMIN and the reading $READER). Jobs 1 to 3 of the kind "work" wait in it.
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -38,7 +40,7 @@ func TestScripts(t *testing.T) {
 			setUp(tb, env)
 			return nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits, "golden": golden},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits, "golden": golden, "sql": sql},
 	})
 }
 
@@ -46,7 +48,7 @@ func setUp(t testing.TB, env *testscript.Env) {
 	t.Helper()
 	pool := testdb.New(t)
 	enqueue(t, pool)
-	_, registry, err := compose(pool, settings{}, slog.New(slog.DiscardHandler))
+	_, registry, err := compose(pool, settings{}, testdb.Log())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,13 +56,14 @@ func setUp(t testing.TB, env *testscript.Env) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	faces := web{log: slog.New(slog.DiscardHandler)}
-	if err := faces.open(registry, ops.NewAuthenticator(pool, nil)); err != nil {
+	faces := web{log: testdb.Log()}
+	if err := faces.open(registry, ops.NewAuthenticator(pool, nil), http.NotFoundHandler()); err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(*faces.faces.Load())
 	t.Cleanup(server.Close)
 	env.Setenv("DB", pool.Config().ConnString())
+	env.Setenv("STRANGER", pool.Config().ConnString()+"&options=-c%20role%3Dpg_read_all_data")
 	env.Setenv("EMPTY", testdb.EmptyURL(t))
 	env.Setenv("SERVER", server.URL)
 	env.Setenv("ADMIN", admin)
@@ -97,6 +100,23 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if want, err := strconv.Atoi(args[0]); err != nil || status != want {
 		ts.Fatalf("exit status %d, want %s", status, args[0])
+	}
+}
+
+// sql runs one statement: sql URL STATEMENT
+func sql(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: sql URL STATEMENT")
+	}
+	conn, err := pgx.Connect(context.Background(), args[0])
+	ts.Check(err)
+	defer func() { _ = conn.Close(context.Background()) }()
+	_, err = conn.Exec(context.Background(), args[1])
+	switch {
+	case neg && err == nil:
+		ts.Fatalf("it went well: %s", args[1])
+	case !neg:
+		ts.Check(err)
 	}
 }
 

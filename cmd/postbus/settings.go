@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // settings are how serve runs.
@@ -17,9 +20,15 @@ type settings struct {
 	webhookKeys      []string
 	webhookAllow     []string
 	webhookHTTPSOnly bool
+	mail             mailSettings
+	alertOwner       string
 	retention        time.Duration
 	skipMigrate      bool
 	logLevel         slog.Level
+	otlpEndpoint     string
+	traceRatio       float64
+	tracer           trace.TracerProvider // nil where nothing is traced; made of the two by whoever serves
+	meter            metric.MeterProvider // the process's own; no key sets it
 }
 
 // setting is one key: "database_url" in the file, POSTBUS_DATABASE_URL in the environment, the flag --database-url.
@@ -35,7 +44,7 @@ func (s setting) env() string  { return envPrefix + strings.ToUpper(s.key) }
 
 // keys are all settings.
 func keys() []setting {
-	return []setting{
+	return append([]setting{
 		text("listen", "address of the HTTP server", "127.0.0.1:8899", func(s *settings) *string { return &s.listen }),
 		address("database_url", "the database", func(s *settings) *string { return &s.databaseURL }),
 		address("listen_database_url", "the server itself, for LISTEN, where database_url goes through a pooler in transaction mode",
@@ -51,6 +60,7 @@ func keys() []setting {
 			show: func(s settings) string { return strings.Join(s.webhookAllow, ",") },
 		},
 		boolean("webhook_https_only", "refuse endpoints with http URLs", func(s *settings) *bool { return &s.webhookHTTPSOnly }),
+		text("alert_owner", "owner of the events that tell of alerts", "postbus", func(s *settings) *string { return &s.alertOwner }),
 		{
 			key: "retention", doc: "how long fanned events are kept at least", fallback: "168h",
 			set:  func(s *settings, text string) (err error) { s.retention, err = time.ParseDuration(text); return err },
@@ -62,7 +72,15 @@ func keys() []setting {
 			set:  func(s *settings, text string) error { return s.logLevel.UnmarshalText([]byte(text)) },
 			show: func(s settings) string { return strings.ToLower(s.logLevel.String()) },
 		},
-	}
+		{
+			key: "otlp_endpoint", doc: "OpenTelemetry collector for traces and metrics, http://HOST:4318; default: what the OTEL_EXPORTER_OTLP_* variables say, else none",
+			set: setCollector, show: showCollector,
+		},
+		{
+			key: "trace_ratio", doc: "share of new traces that are sent, 0 to 1; a trace that comes from outside is sent where it says so", fallback: "1",
+			set: setRatio, show: func(s settings) string { return strconv.FormatFloat(s.traceRatio, 'g', -1, 64) },
+		},
+	}, mailKeys()...)
 }
 
 func text(key, doc, fallback string, of func(*settings) *string) setting {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -17,17 +18,21 @@ import (
 	opsmcp "github.com/postbus/postbus/ops/mcp"
 )
 
+// panelPath is where the Tasks panel is.
+const panelPath = "/panel/"
+
 // requestsMayTake is how long requests under way may go on after a SIGTERM.
 const requestsMayTake = 5 * time.Second
 
 // web is the HTTP server. It answers from the start on; the faces come when the bus runs.
 type web struct {
-	health *health
-	log    *slog.Logger
-	faces  atomic.Pointer[http.Handler]
-	server http.Server
-	runner loop.Runner
-	addr   string
+	health  *health
+	metrics http.Handler
+	log     *slog.Logger
+	faces   atomic.Pointer[http.Handler]
+	server  http.Server
+	runner  loop.Runner
+	addr    string
 }
 
 // serve begins to answer at address.
@@ -39,6 +44,7 @@ func (w *web) serve(address string) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", w.health.alive)
 	mux.HandleFunc("GET /readyz", w.health.ready)
+	mux.Handle("GET /metrics", w.metrics)
 	mux.HandleFunc("/", w.face)
 	w.addr = ln.Addr().String()
 	w.server = http.Server{
@@ -80,8 +86,8 @@ func (w *web) face(res http.ResponseWriter, r *http.Request) {
 	_, _ = res.Write(body)
 }
 
-// open puts the faces of a registry in place.
-func (w *web) open(registry *ops.Registry, tokens *ops.Authenticator) error {
+// open puts the faces of a registry in place, the panel under panelPath.
+func (w *web) open(registry *ops.Registry, tokens *ops.Authenticator, panel http.Handler) error {
 	auth := opshttp.Bearer(tokens.Token)
 	api, err := opshttp.New(registry, auth, opshttp.Config{Version: version(), Log: w.log})
 	if err != nil {
@@ -90,6 +96,11 @@ func (w *web) open(registry *ops.Registry, tokens *ops.Authenticator) error {
 	mux := http.NewServeMux()
 	mux.Handle("/", api)
 	mux.Handle("/mcp", opsmcp.New(registry, opsmcp.Config{Version: version(), Log: w.log}).Handler(auth))
+	mux.Handle(panelPath, panel)
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", strings.TrimPrefix(panelPath, "/")) // relative: a proxy may have put something before it
+		w.WriteHeader(http.StatusSeeOther)
+	})
 	mux.Handle("GET /openapi.json", http.RedirectHandler("/api/openapi.json", http.StatusPermanentRedirect))
 	var faces http.Handler = mux
 	w.faces.Store(&faces)

@@ -13,7 +13,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/postbus/postbus"
+	"github.com/postbus/postbus/examples/notebook/building"
 	"github.com/postbus/postbus/examples/notebook/indexing"
+	"github.com/postbus/postbus/examples/notebook/mailbox"
+	"github.com/postbus/postbus/examples/notebook/mailing"
 	"github.com/postbus/postbus/examples/notebook/note"
 	"github.com/postbus/postbus/examples/notebook/publishing"
 	"github.com/postbus/postbus/examples/notebook/search"
@@ -45,6 +48,7 @@ type app struct {
 	out       io.Writer
 	files     publishing.Files
 	key       string
+	box       *mailbox.Box
 	publisher *publishing.Publisher
 	ours      bool // whether this process looks after the receiver
 	reconcile jobs.JobID
@@ -54,7 +58,7 @@ type app struct {
 // openApp brings everything up, from the database to the bus. Close it, also after an error.
 func openApp(ctx context.Context, o demoOptions, out io.Writer, log *slog.Logger) (*app, error) {
 	a := &app{opts: o, out: out, log: log}
-	for _, step := range []func(context.Context) error{a.openDatabase, a.openSearch, a.openKey, a.makeBus, a.openReceiver, a.startBus} {
+	for _, step := range []func(context.Context) error{a.openDatabase, a.openSearch, a.openKey, a.openMailbox, a.makeBus, a.openReceiver, a.startBus, a.openBuilder} {
 		if err := step(ctx); err != nil {
 			a.close()
 			return nil, err
@@ -158,10 +162,22 @@ func (a *app) openIndex(ctx context.Context, url string) (*search.Index, error) 
 	return search.Open(filepath.Join(a.opts.data, "index", id), a.log)
 }
 
+// openMailbox runs the server that takes the demo's mails.
+func (a *app) openMailbox(context.Context) (err error) {
+	a.box, err = mailbox.Open(filepath.Join(a.opts.data, "mailbox"), func(line string) { fmt.Fprintln(a.out, line) }, a.log)
+	if err != nil {
+		return fmt.Errorf("open the mailbox: %w", err)
+	}
+	a.onClose(a.box.Close)
+	return nil
+}
+
 // makeBus declares everything. Nothing runs yet, so that the endpoint is there before the first event is looked at.
 func (a *app) makeBus(ctx context.Context) (err error) {
 	config := (&indexing.Indexer{Notes: a.notes, Search: a.search}).Config(a.log)
 	publishing.Declare(&config, a.key)
+	building.Declare(&config, a.notes)
+	mailing.Declare(&config, a.box.Host, a.box.Port)
 	if a.bus, err = postbus.New(a.pool, config); err != nil {
 		return err
 	}

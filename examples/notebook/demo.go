@@ -7,10 +7,13 @@ import (
 	"log/slog"
 	"net"
 
+	"github.com/postbus/postbus/examples/notebook/building"
 	"github.com/postbus/postbus/examples/notebook/console"
 	"github.com/postbus/postbus/examples/notebook/importer"
 	"github.com/postbus/postbus/examples/notebook/indexing"
+	"github.com/postbus/postbus/examples/notebook/mailing"
 	"github.com/postbus/postbus/examples/notebook/web"
+	"github.com/postbus/postbus/panel"
 )
 
 // skipsShown is how many skipped files are named.
@@ -36,17 +39,30 @@ func demo(ctx context.Context, o demoOptions, out io.Writer, log *slog.Logger) e
 	watch.Start(ctx)
 	defer watch.Stop()
 
+	tasks, err := a.openTasks()
+	if err != nil {
+		return err
+	}
 	site := &web.Server{
-		Notes: a.notes, Search: a.search, Console: watch, Owner: owner, Log: log, Stopping: ctx, Publisher: a.publisher,
+		Notes: a.notes, Search: a.search, Console: watch, Owner: owner, Log: log, Stopping: ctx, Publisher: a.publisher, Panel: tasks.panel,
+		Mailer:   &mailing.Mailer{Pool: a.pool, Notes: a.notes, Bus: a.bus, Owner: owner},
+		Builds:   &building.Waiter{Notes: a.notes, Listener: a.bus.Listener()},
 		Receipts: indexing.Receipts{Wait: o.receiptWait, Bus: a.bus, Search: a.search},
 	}
 	pages, err := site.Handler()
 	if err != nil {
 		return err
 	}
+	login, err := panel.LoginLink(ctx, tasks.registry, tasksAccount)
+	if err != nil {
+		return err
+	}
 	s := serve(ln, pages, log)
 	defer s.stop()
+	tasks.live.Start(ctx)
+	defer tasks.live.Stop() // before the server, which its streams would hold
 	a.announce(out, s.url())
+	fmt.Fprintf(out, "panel     %s%s%s  (logs you in, once, within ten minutes)\n", s.url(), web.PanelPath, login)
 	if tcp, ok := ln.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
 		fmt.Fprintf(out, "beware    there are no accounts: whoever reaches %s can read and change every note\n", s.addr)
 	}

@@ -25,6 +25,7 @@ type demoOptions struct {
 	receiptWait   time.Duration
 	publish       bool
 	receiverURL   string
+	builder       bool
 }
 
 // searchOptions are the flags of notebook search.
@@ -52,6 +53,7 @@ func parseDemo(args []string, errs io.Writer) (demoOptions, error) {
 	fs.StringVar(&o.databaseURL, "database-url", "", "an existing database, in place of the private Postgres")
 	fs.StringVar(&o.searchURL, "search-url", "", "a search service that runs already, in place of one in this process")
 	fs.StringVar(&o.receiverURL, "receiver-url", "", "a receiver of webhooks that runs already, in place of one as a child process")
+	fs.BoolVar(&o.builder, "builder", true, "run a builder of the site, a Node program, as a child process; its jobs wait for one otherwise")
 	fs.DurationVar(&o.timeout, "timeout", 5*time.Minute, "with --once: how long to wait for the index and the webhooks")
 	fs.DurationVar(&o.receiptWait, "receipt-wait", 2*time.Second, "how long a write waits to hear that it is indexed")
 	fs.BoolVar(&o.verbose, "verbose", false, "log what the bus does")

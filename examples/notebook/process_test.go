@@ -98,10 +98,10 @@ func (p *process) said(t *testing.T, prefix string) (word string) {
 	return word
 }
 
-// demoPages starts notebook demo on a free port and answers the address of its pages.
+// demoPages starts notebook demo on a free port, without a builder unless asked for one, and answers the address of its pages.
 func demoPages(t *testing.T, args ...string) (*process, string) {
 	t.Helper()
-	p := start(t, append([]string{"demo", "--listen", "127.0.0.1:0"}, args...)...)
+	p := start(t, append([]string{"demo", "--listen", "127.0.0.1:0", "--builder=false"}, args...)...)
 	return p, p.said(t, "notebook ")
 }
 

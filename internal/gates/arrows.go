@@ -9,43 +9,54 @@ import (
 // their own, and sees itself. "" is the root package, the façade. A new room needs a row.
 var sees = map[string][]string{
 	"internal/loop":       {},
-	"internal/gates":      {},
+	"internal/gates":      {"lint"},
+	"internal/tracing":    {},
+	"internal/browser":    {},
 	"internal/dbsqlc":     {},
+	"internal/shots":      {"internal/browser"},
+	"internal/measure":    {"pg", "internal/loop", "internal/dbsqlc"},
 	"internal/devpg":      {"internal/loop"},
 	"internal/wait":       {"internal/loop"},
 	"internal/instance":   {"pg", "internal/loop", "internal/dbsqlc"},
 	"internal/faultproxy": {"internal/loop"},
+	"internal/snippets":   {},
+	"internal/seed":       {},
 	"internal/testdb":     {"internal/devpg", "internal/wait", "pg"},
 
+	"lint":          {},
 	"pg":            {"internal/loop", "internal/dbsqlc"},
 	"jobs":          {"pg", "internal/loop"},
-	"jobs/river":    {"jobs", "pg", "internal/instance", "internal/loop", "internal/dbsqlc"},
+	"jobs/river":    {"jobs", "pg", "internal/instance", "internal/loop", "internal/dbsqlc", "internal/tracing", "internal/measure"},
+	"jobs/bulk":     {"jobs", "pg", "internal/dbsqlc"},
 	"jobs/jobstest": {"jobs", "pg", "internal/testdb", "internal/wait", "internal/loop"},
-	"events":        {"jobs", "pg", "internal/loop", "internal/dbsqlc"},
+	"events":        {"jobs", "pg", "internal/loop", "internal/dbsqlc", "internal/tracing", "internal/measure"},
 
-	"webhooks": {"events", "jobs", "pg", "internal/loop", "internal/dbsqlc"},
+	"webhooks": {"events", "jobs", "pg", "internal/loop", "internal/dbsqlc", "internal/tracing", "internal/measure"},
 	"mail":     {"events", "jobs", "pg", "internal/loop", "internal/dbsqlc"},
 	"work":     {"events", "jobs", "pg", "internal/loop", "internal/dbsqlc"},
 
-	"ops":      {"webhooks", "mail", "work", "events", "jobs", "pg", "internal/dbsqlc"},
-	"ops/http": {"ops", "webhooks", "mail", "work", "events", "jobs"},
-	"ops/mcp":  {"ops", "webhooks", "mail", "work", "events", "jobs"},
-	"ops/cli":  {"ops", "webhooks", "mail", "work", "events", "jobs"},
+	"ops":      {"webhooks", "mail", "work", "events", "jobs/bulk", "jobs", "pg", "internal/dbsqlc", "internal/measure"},
+	"ops/http": {"ops", "webhooks", "mail", "work", "events", "jobs/bulk", "jobs", "internal/tracing"},
+	"ops/mcp":  {"ops", "webhooks", "mail", "work", "events", "jobs/bulk", "jobs"},
+	"ops/cli":  {"ops", "webhooks", "mail", "work", "events", "jobs/bulk", "jobs"},
 	"panel":    {"ops", "webhooks", "mail", "work", "events", "jobs", "pg", "internal/loop", "internal/dbsqlc"},
 
-	"": {"ops", "webhooks", "mail", "work", "events", "jobs/river", "jobs", "pg", "internal/instance", "internal/loop",
-		"internal/dbsqlc"},
+	"panel/paneltest": {"", "postbustest", "panel", "ops/http", "ops", "webhooks", "mail", "work", "events", "jobs/river", "jobs", "pg",
+		"internal/browser", "internal/testdb", "internal/wait"},
+
+	"": {"ops", "webhooks", "mail", "work", "events", "jobs/bulk", "jobs/river", "jobs", "pg", "internal/instance", "internal/loop",
+		"internal/dbsqlc", "internal/tracing", "internal/measure"},
 	"postbustest": {"", "webhooks", "mail", "work", "events", "jobs/river", "jobs", "pg",
 		"internal/testdb", "internal/devpg", "internal/wait", "internal/loop", "internal/dbsqlc"},
-	"cmd": {"", "panel", "ops/http", "ops/mcp", "ops/cli", "ops", "webhooks", "mail", "work", "events", "jobs/river",
-		"jobs", "pg", "internal/devpg", "internal/loop"},
+	"cmd": {"", "lint", "panel", "ops/http", "ops/mcp", "ops/cli", "ops", "webhooks", "mail", "work", "events", "jobs/river",
+		"jobs", "pg", "internal/devpg", "internal/loop", "internal/tracing"},
 	"examples": {"", "postbustest", "panel", "ops/http", "ops/mcp", "ops/cli", "ops", "webhooks", "mail", "work", "events",
 		"jobs/river", "jobs", "pg", "internal/devpg"},
 }
 
 // tops are the rooms at the top: a test, which may reach across otherwise, sees one only where its package does.
 // postbustest is at the top too, but is made for tests.
-var tops = []string{"", "panel", "ops/http", "ops/mcp", "ops/cli", "cmd", "examples"}
+var tops = []string{"", "panel", "ops/http", "ops/mcp", "ops/cli", "cmd", "panel/paneltest", "examples"}
 
 // rowOf finds the row that covers a room.
 func rowOf(room string) (row string, ok bool) {

@@ -91,7 +91,7 @@ func checkGoroutine(m *Module) []Finding {
 func checkClock(m *Module) []Finding {
 	var found []Finding
 	keep := func(p *Package, f *File) bool { return f.Test || !p.in("internal/loop") }
-	for _, u := range m.mentions(keep, "Sleep", "Tick", "NewTicker") {
+	for _, u := range m.mentions(keep, "Sleep", "Tick", "NewTicker", "AfterFunc") {
 		inLoop := strings.HasPrefix(u.file.Path, "internal/loop/")
 		switch {
 		case u.pkg() != "time" && !u.file.bare(u.id, "time"):

@@ -27,6 +27,10 @@ func Rules() []Rule {
 		{"comments", "every exported identifier has a comment", checkComments},
 		{"size", "no file is longer than 500 lines", checkSize},
 		{"migrations", "migrations are numbered pairs with a header that says why", checkMigrations},
+		{"events", "every table says whether its changes are events, and one that emits has a capture", offered("events")},
+		{"effects", "mail and HTTP clients stand only in the rooms that own them, on no request's path", checkEffects},
+		{"retry", "loops that wait and try again stand only in the rooms that reach for the database or make jobs", checkRetry},
+		{"periodic", "no room has a clock of its own beside the scheduler's", offered("periodic")},
 	}
 }
 

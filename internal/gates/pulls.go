@@ -22,6 +22,7 @@ var free = map[string][]string{
 	"webhooks":   slices.Concat(river, faces, download, testTools),
 	"mail":       slices.Concat(river, faces, download, testTools),
 	"work":       slices.Concat(river, faces, download, testTools),
+	"jobs/bulk":  slices.Concat(river, faces, download, testTools),
 	"jobs/river": slices.Concat(faces, download, testTools),
 	"":           slices.Concat(faces, download, testTools),
 	"ops":        slices.Concat(river, download, testTools),

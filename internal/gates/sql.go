@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// sqlRooms may write SQL in Go: they reach for the database before or below what sqlc can compile.
-var sqlRooms = []string{"pg", "internal/dbsqlc", "internal/devpg"}
+// sqlRooms may write SQL in Go: they reach for the database before or below what sqlc can compile, or fill it whole.
+var sqlRooms = []string{"pg", "internal/dbsqlc", "internal/devpg", "internal/seed"}
 
 // mayWriteSQL says where SQL may stand in Go: in those rooms, in generated code, in test code, and in the files of events
 // that build the row triggers, which are named capture*.go.

@@ -14,6 +14,7 @@
 //   - Nothing has to run beforehand: the first call starts a private server (internal/devpg),
 //     which ends with the test binary however that ends. Where TEST_DATABASE_URL names a server,
 //     that one is used; its role must be allowed to create databases.
+//   - What tests log goes through Log, Logged or LogTo into one place, where it is searched for secrets.
 //   - A connection that a test took and did not give back fails that test.
 //
 // For waiting on a condition see internal/wait.

@@ -26,9 +26,9 @@ func (c Case) ID() string { return c.Topic + "/" + c.Name }
 func Cases() []Case {
 	return slices.Concat(
 		enqueueCases(), payloadCases(), transactionCases(), scheduleCases(), uniqueCases(),
-		retryCases(), snoozeCases(), discardCases(), panicCases(), timeoutCases(), cancelCases(),
+		retryCases(), ranCases(), snoozeCases(), discardCases(), panicCases(), timeoutCases(), cancelCases(),
 		isolationCases(), waitCases(), stopCases(), rescueCases(),
-		inspectCases(), bulkCases(), pauseCases(), periodicCases(),
+		inspectCases(), bulkCases(), manyCases(), pauseCases(), periodicCases(), externalCases(),
 	)
 }
 

@@ -52,6 +52,8 @@ type Capability string
 const (
 	// CancelRunning is asking a running job to stop.
 	CancelRunning Capability = "cancel-running"
+	// External is kinds whose work is done outside of the Runtime: New refuses a Spec that declares any.
+	External Capability = "external"
 	// FilterArgs is Filter.Args.
 	FilterArgs Capability = "filter-args"
 	// PauseQueues is Inspector.Pause and Resume.

@@ -21,6 +21,8 @@ func inspectCases() []Case {
 			Sentence: "Pages neither skip nor repeat a job at their edges, while jobs arrive and for jobs made at one instant."},
 		{Name: "list-filters", run: listFilters,
 			Sentence: "Every field of a Filter selects, and they select together; zero fields do not select."},
+		{Name: "list-on-the-move", run: listFindsOnTheMove,
+			Sentence: "A list finds a job that changes its state meanwhile."},
 		{Name: "list-filter-args", run: listFilterArgs, Needs: FilterArgs,
 			Sentence: "Filter.Args selects the jobs whose args contain it, big integers told apart."},
 		{Name: "bad-filter-refused", run: badFilterRefused,

@@ -41,6 +41,9 @@ func (s Spec) withDefaults(instance string) Spec {
 	}
 	queues := map[string]int{}
 	for _, kind := range s.Kinds {
+		if kind.External {
+			continue
+		}
 		queue := kind.Queue
 		if queue == "" {
 			queue = jobs.DefaultQueue

@@ -11,13 +11,14 @@ import (
 
 // Capabilities lists everything that an adapter may lack.
 func Capabilities() []Capability {
-	return []Capability{CancelRunning, FilterArgs, PauseQueues, Periodics, UniqueByArgs}
+	return []Capability{CancelRunning, External, FilterArgs, PauseQueues, Periodics, UniqueByArgs}
 }
 
 // Lacking is the case that checks that asking for what an adapter lacks fails cleanly.
 func Lacking(lacking Capability) Case {
 	check := map[Capability]func(e *env){
 		CancelRunning: lacksCancelRunning,
+		External:      lacksExternal,
 		FilterArgs:    lacksFilterArgs,
 		PauseQueues:   lacksPauseQueues,
 		Periodics:     lacksPeriodics,
@@ -58,6 +59,10 @@ func lacksFilterArgs(e *env) {
 	e.unsupported(err, "List by args")
 	_, err = i.Inspector().CancelMany(e.ctx, filter)
 	e.unsupported(err, "CancelMany by args")
+	_, err = i.Inspector().Count(e.ctx, filter)
+	e.unsupported(err, "Count by args")
+	_, err = i.Inspector().ListIDs(e.ctx, filter)
+	e.unsupported(err, "ListIDs by args")
 	if state := e.get(i, id).State; state != jobs.Pending {
 		e.Errorf("a job that does not match is %s", state)
 	}

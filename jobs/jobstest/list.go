@@ -1,6 +1,7 @@
 package jobstest
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -84,6 +85,17 @@ func listFilters(e *env) {
 		"only strange":    {jobs.Filter{IDs: []jobs.JobID{"nonsense"}}, nil},
 	} {
 		e.sameIDs("filter by "+what, query.want, idsOf(e.list(i, query.filter).Jobs))
+	}
+}
+
+func listFindsOnTheMove(e *env) {
+	restless := e.probe(func(context.Context, run) error { return jobs.Snooze(0) })
+	i := e.startKinds(restless.kind("restless"))
+	e.enqueue(i, "restless", number(1))
+	for range 300 {
+		if page := e.list(i, jobs.Filter{Kinds: []string{"restless"}}); len(page.Jobs) != 1 {
+			e.Fatalf("a list by kind has %d jobs, want the one, whatever state it is in", len(page.Jobs))
+		}
 	}
 }
 

@@ -26,6 +26,8 @@ func payloadCases() []Case {
 			Sentence: `Args with \u0000, a lone surrogate or broken UTF-8 are ErrInvalid at once, not a failure of the database later.`},
 		{Topic: "payload", Name: "size-limit", run: sizeLimit,
 			Sentence: "Args of up to 1 MiB are taken; larger ones are ErrInvalid, and the error says the limit."},
+		{Topic: "payload", Name: "result", run: resultKept,
+			Sentence: "What a handler says by SetResult is the job's Result once it completed, and forgotten where it did not."},
 		{Topic: "payload", Name: "any-error-text", run: anyErrorText,
 			Sentence: "Whatever bytes an error has, and however many, its attempt is recorded."},
 	}
@@ -154,5 +156,24 @@ func anyErrorText(e *env) {
 		if len(job.Errors) == 1 && len(job.Errors[0].Error) > maxArgsBytes {
 			e.Errorf("error %d is kept with %d bytes, more than 1 MiB", n, len(job.Errors[0].Error))
 		}
+	}
+}
+
+func resultKept(e *env) {
+	p := e.probe(func(ctx context.Context, r run) error {
+		e.ok(jobs.SetResult(ctx, map[string]any{"run": r.N, "text": "a \u0000 b <c> 日本"}), "set the result")
+		if r.N == 1 {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	i := e.startKinds(p.kind("plain"))
+	id := e.enqueue(i, "plain", number(1))
+	if job := e.ends(i, id, jobs.Completed); job.Attempt != 2 {
+		e.Errorf("ended at attempt %d, want 2", job.Attempt)
+	}
+	e.sameArgs("the result", json.RawMessage(`{"run": 2, "text": "a \u0000 b <c> 日本"}`), e.get(i, id).Result)
+	if err := jobs.SetResult(e.ctx, 1); !errors.Is(err, jobs.ErrInvalid) {
+		e.Errorf("SetResult outside of a handler answered %v, want ErrInvalid", err)
 	}
 }

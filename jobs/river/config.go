@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/postbus/postbus/internal/instance"
+	"github.com/postbus/postbus/internal/measure"
+	"github.com/postbus/postbus/internal/tracing"
 	"github.com/postbus/postbus/jobs"
 	"github.com/postbus/postbus/pg"
 )
@@ -43,6 +45,13 @@ type Config struct {
 
 	// Trace answers ctx with the trace context that the job carries, before the handler is called. Optional.
 	Trace func(ctx context.Context, traceparent string) context.Context
+
+	// Tracing makes a span of each run whose job carries a trace. Defaults to none: what the handler does with its context is in
+	// the trace that the job carries all the same, unless Trace is set.
+	Tracing *tracing.Tracer
+
+	// Measures is told how every run ended. Defaults to none.
+	Measures *measure.Measures
 
 	// Log defaults to slog.Default(). River's own messages appear in it from level Warn on.
 	Log *slog.Logger
@@ -117,7 +126,9 @@ func (c Config) validate() error {
 func queuesOf(given map[string]int, kinds map[string]*kind) (map[string]int, error) {
 	queues := map[string]int{}
 	for _, k := range kinds {
-		queues[k.Queue] = defaultWorkers
+		if !k.External {
+			queues[k.Queue] = defaultWorkers
+		}
 	}
 	if _, ok := queues[jobs.MaintenanceQueue]; ok {
 		queues[jobs.MaintenanceQueue] = maintenanceWorkers

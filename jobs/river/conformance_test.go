@@ -32,7 +32,7 @@ func harness() jobstest.Harness {
 	return jobstest.Harness{
 		Database: func(t testing.TB) *pgxpool.Pool { return testdb.New(t) },
 		New: func(t testing.TB, pool *pgxpool.Pool, spec jobstest.Spec) (jobs.Runtime, error) {
-			log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+			log := testdb.Logged(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 			self := instance.New(pool, instance.Config{
 				ID: spec.Instance, App: spec.App, Every: time.Second, DeadAfter: 4 * time.Second, Log: log,
 			})

@@ -1,6 +1,7 @@
 package river
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/postbus/postbus/internal/tracing"
 	"github.com/postbus/postbus/jobs"
 )
 
@@ -40,7 +42,9 @@ func (e *enqueuer) EnqueueMany(ctx context.Context, batch []jobs.EnqueueParams) 
 	}
 	rows := newInsert(len(batch))
 	places := make([]int, len(batch)) // of each entry among the rows
+	trace := tracing.Of(ctx)
 	for i, entry := range batch {
+		entry.Opts.Trace = cmp.Or(entry.Opts.Trace, trace)
 		row, err := e.row(entry)
 		if err != nil {
 			return nil, inBatch(err, i, len(batch))
@@ -58,6 +62,9 @@ func (e *enqueuer) EnqueueMany(ctx context.Context, batch []jobs.EnqueueParams) 
 		ids[i] = byPlace[place]
 	}
 	e.waker.soon(saved)
+	for _, d := range rows.again {
+		e.waker.at(d.queue, rows.now.Add(d.in+lateLook))
+	}
 	return ids, nil
 }
 
@@ -81,6 +88,7 @@ type newJob struct {
 	maxAttempts                 int
 	runAt                       time.Time
 	uniqueKey                   []byte
+	ran                         outcome // of an attempt that was made elsewhere; without a verdict there was none
 }
 
 // metadata is what River's row has no column for. The keys cancel_attempted_at and snoozes are River's own.
@@ -88,6 +96,7 @@ type metadata struct {
 	Owner          string     `json:"owner,omitempty"`
 	Trace          string     `json:"trace,omitempty"`
 	Args           string     `json:"args,omitempty"` // as written, where jsonb would respell a number
+	Result         string     `json:"result,omitempty"`
 	Snoozes        int        `json:"snoozes,omitempty"`
 	AcknowledgedAt *time.Time `json:"acknowledged_at,omitempty"`
 }
@@ -122,6 +131,14 @@ func (e *enqueuer) row(entry jobs.EnqueueParams) (newJob, error) {
 	if args.verbatim {
 		meta.Args = args.text
 	}
+	if opts.Ran != nil {
+		if row.ran, err = e.ran(entry.Kind, opts); err != nil {
+			return newJob{}, err
+		}
+		if row.ran.verdict == snoozing {
+			meta.Snoozes = 1
+		}
+	}
 	encoded, err := json.Marshal(meta)
 	row.metadata = string(encoded)
 	return row, err
@@ -146,6 +163,27 @@ func (e *enqueuer) fill(name string, opts *jobs.EnqueueOpts) error {
 		return fmt.Errorf("kind %q: %w", name, err)
 	}
 	return jobs.CheckMaxAttempts(name, opts.MaxAttempts)
+}
+
+// ran is what an attempt came to that was made elsewhere.
+func (e *enqueuer) ran(name string, opts jobs.EnqueueOpts) (outcome, error) {
+	if !opts.RunAt.IsZero() || opts.UniqueByArgs {
+		return outcome{}, fmt.Errorf("%w: kind %q: Ran says when the job runs again and of what it is: leave out RunAt and UniqueByArgs",
+			jobs.ErrInvalid, name)
+	}
+	ended := outcome{verdict: failed, err: opts.Ran.Error(), trace: jobs.StackOf(opts.Ran)}
+	snooze, snoozed := jobs.SnoozedFor(opts.Ran)
+	switch {
+	case jobs.IsDiscard(opts.Ran):
+		ended.verdict = discarded
+	case snoozed:
+		ended.verdict, ended.err, ended.wait = snoozing, "", snooze
+	case e.kinds[name] != nil:
+		ended.wait = e.kinds[name].Backoff(1)
+	default:
+		ended.wait = jobs.DefaultBackoff(1)
+	}
+	return ended.storable(), nil
 }
 
 // runAt answers at in whole microseconds, as Postgres keeps it: rounded up, so that the job is never early.

@@ -9,8 +9,16 @@ begin
         create index postbus_job_fetching on postbus.river_job (state, queue, priority, scheduled_at, id)
         where state in ('available', 'pending', 'retryable', 'running', 'scheduled');
     end if;
-    if to_regclass('postbus.postbus_job_kind') is null then
-        create index postbus_job_kind on postbus.river_job (kind, id);
+    -- Jobs by what they are: lists and counts of any states, kinds and queues step from one to the next and read each from
+    -- its end. It stands for two indexes, by kind and by kind and state, that earlier versions had.
+    if to_regclass('postbus.postbus_job_group') is null then
+        create index postbus_job_group on postbus.river_job (state, kind, queue, id);
+    end if;
+    if to_regclass('postbus.postbus_job_kind') is not null then
+        drop index postbus.postbus_job_kind;
+    end if;
+    if to_regclass('postbus.postbus_job_open') is not null then
+        drop index postbus.postbus_job_open;
     end if;
     if to_regclass('postbus.river_job_prioritized_fetching_index') is not null then
         drop index postbus.river_job_prioritized_fetching_index;
@@ -28,12 +36,6 @@ begin
     end if;
     if to_regclass('postbus.river_job_args_index') is not null then
         drop index postbus.river_job_args_index;
-    end if;
-
-    -- Jobs that need a worker or an operator, per kind.
-    if to_regclass('postbus.postbus_job_open') is null then
-        create index postbus_job_open on postbus.river_job (kind, state)
-        where state in ('available', 'discarded', 'pending', 'retryable', 'running', 'scheduled');
     end if;
 
     -- Parked jobs by the time at which they fall due.

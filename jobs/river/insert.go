@@ -17,6 +17,14 @@ type insert struct {
 	byKey  map[string]int
 	now    time.Time
 	ready  []string // queues with a job that may run now
+	ran    bool     // of some the first attempt was made elsewhere
+	again  []due    // those of them that run again soon
+}
+
+// due is in how long a queue has something to fetch.
+type due struct {
+	queue string
+	in    time.Duration
 }
 
 func newInsert(size int) *insert {
@@ -27,6 +35,7 @@ func newInsert(size int) *insert {
 			Ords: make([]int32, 0, size), Kinds: make([]string, 0, size), Args: make([]string, 0, size),
 			Metadata: make([]string, 0, size), Queues: make([]string, 0, size), MaxAttempts: make([]int32, 0, size),
 			RunAts: make([]time.Time, 0, size), UniqueKeys: make([][]byte, 0, size), Wake: []string{},
+			Verdicts: make([]string, 0, size), WaitUs: make([]int64, 0, size), Errors: make([]string, 0, size), Traces: make([]string, 0, size),
 		},
 	}
 }
@@ -49,6 +58,15 @@ func (i *insert) add(job newJob) int {
 	p.MaxAttempts = append(p.MaxAttempts, int32(job.maxAttempts))
 	p.RunAts = append(p.RunAts, job.runAt)
 	p.UniqueKeys = append(p.UniqueKeys, job.uniqueKey)
+	p.Verdicts = append(p.Verdicts, job.ran.verdict)
+	p.WaitUs = append(p.WaitUs, job.ran.wait.Microseconds())
+	p.Errors = append(p.Errors, job.ran.err)
+	p.Traces = append(p.Traces, job.ran.trace)
+	if job.ran.verdict != "" {
+		i.ran = true
+		i.again = append(i.again, due{job.queue, job.ran.wait})
+		return place
+	}
 	// The clocks may differ: a job that is due by either may run now. The notification is a hint.
 	if !job.runAt.After(i.now.Add(time.Second)) && !slices.Contains(i.ready, job.queue) {
 		i.ready = append(i.ready, job.queue)
@@ -56,11 +74,11 @@ func (i *insert) add(job newJob) int {
 	return place
 }
 
-// save writes the rows in one round trip and answers each one's id by its place. Without a unique key nothing can conflict,
-// and the simpler statement serves, whose plan does not depend on its values.
+// save writes the rows in one round trip and answers each one's id by its place. Without a unique key nothing can conflict, and
+// where nothing ran before either the simpler statement serves, whose plan does not depend on its values.
 func (i *insert) save(ctx context.Context, to store) ([]jobs.JobID, error) {
 	ids := make([]jobs.JobID, len(i.params.Ords))
-	if len(i.byKey) > 0 {
+	if len(i.byKey) > 0 || i.ran {
 		answers, err := ask(ctx, to, (*riversql.Queries).InsertJobs, i.params)
 		for _, answer := range answers {
 			ids[answer.Ord] = jobID(answer.ID)

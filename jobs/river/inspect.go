@@ -46,24 +46,22 @@ func (i *inspector) db() pg.DBTX {
 func (i *inspector) queries() *riversql.Queries { return riversql.New(i.db()) }
 
 // planned answers queries whose plan depends on their values: "any kind" and "this rare kind" are one statement.
-func (i *inspector) planned() *riversql.Queries { return riversql.New(planEach{i.db()}) }
+func (i *inspector) planned() *riversql.Queries { return riversql.New(pg.Planned{DBTX: i.db()}) }
 
-// planEach has the server plan each execution with its values at hand, where a named statement may get a generic plan.
-type planEach struct{ riversql.DBTX }
-
-func (p planEach) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	return p.DBTX.Query(ctx, sql, append([]any{pgx.QueryExecModeCacheDescribe}, args...)...)
+// snapshot calls fn with an inspector whose reads see one state of the database: a job that changes its state between two
+// statements would be missed by both. A caller's transaction is taken as it is.
+func (i *inspector) snapshot(ctx context.Context, fn func(context.Context, *inspector) error) error {
+	if i.store.tx != nil {
+		return fn(ctx, i)
+	}
+	return pg.InSnapshot(ctx, i.store.pool, func(ctx context.Context, tx pgx.Tx) error {
+		within := *i
+		within.store = i.store.within(tx)
+		return fn(ctx, &within)
+	})
 }
 
-func (p planEach) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
-	return p.DBTX.QueryRow(ctx, sql, append([]any{pgx.QueryExecModeCacheDescribe}, args...)...)
-}
-
-func (p planEach) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
-	return p.DBTX.Exec(ctx, sql, append([]any{pgx.QueryExecModeCacheDescribe}, args...)...)
-}
-
-func (i *inspector) List(ctx context.Context, filter jobs.Filter) (jobs.Page, error) {
+func (i *inspector) List(ctx context.Context, filter jobs.Filter) (page jobs.Page, err error) {
 	params, ok, err := listParams(filter)
 	if err != nil || !ok {
 		return jobs.Page{}, err
@@ -72,18 +70,27 @@ func (i *inspector) List(ctx context.Context, filter jobs.Filter) (jobs.Page, er
 	if limit <= 0 {
 		limit = defaultPage
 	}
+	err = i.snapshot(ctx, func(ctx context.Context, i *inspector) error {
+		page, err = i.list(ctx, params, limit)
+		return err
+	})
+	return page, err
+}
+
+func (i *inspector) list(ctx context.Context, params riversql.ListJobsParams, limit int) (page jobs.Page, err error) {
 	if err := i.narrow(ctx, &params); err != nil {
 		return jobs.Page{}, err
 	}
-	params.Most = int32(limit) + 1 // one more tells whether there is a next page
-	rows, err := i.planned().ListJobs(ctx, params)
+	look, err := i.lookAt(ctx, params)
 	if err != nil {
-		return jobs.Page{}, fmt.Errorf("list jobs: %w", err)
+		return jobs.Page{}, err
 	}
-	var page jobs.Page
-	if len(rows) > limit {
-		rows = rows[:limit]
-		page.Next = cursorAfter(rows[limit-1].ID)
+	rows, next, err := look.page(ctx, limit)
+	if err != nil {
+		return jobs.Page{}, err
+	}
+	if next > 0 {
+		page.Next = cursorAfter(next)
 	}
 	for _, row := range rows {
 		job, err := shownJob(row)

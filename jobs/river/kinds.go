@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	riverqueue "github.com/riverqueue/river"
@@ -41,6 +42,18 @@ func declare(declared []jobs.Kind, periodics []jobs.Kind) (map[string]*kind, err
 		kinds[k.Name] = &kind{k}
 	}
 	return kinds, nil
+}
+
+// served answers the names of the kinds that this process runs, without those that workers elsewhere do.
+func served(kinds map[string]*kind) []string {
+	names := make([]string, 0, len(kinds))
+	for name, k := range kinds {
+		if !k.External {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // rawArgs is the one type of args that River knows of; it stands for every kind. The args themselves never pass through

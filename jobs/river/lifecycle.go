@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/postbus/postbus/internal/tracing"
 )
 
 const (
@@ -33,13 +35,14 @@ func (r *Runtime) Start(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.clock.declare(ctx); err != nil {
+	if err := errors.Join(r.clock.declare(ctx), r.mirror.declare(ctx)); err != nil {
 		return err
 	}
-	running := context.WithoutCancel(ctx)
+	running := tracing.Detach(context.WithoutCancel(ctx)) // no job is part of the start
 	r.waiters.open()
 	r.started = true
 	r.waker.start(running)
+	r.mirror.ticker.Start(running)
 	if r.client == nil {
 		return nil
 	}
@@ -47,6 +50,7 @@ func (r *Runtime) Start(ctx context.Context) error {
 	if err := r.client.Start(running); err != nil {
 		r.started = false
 		r.waker.stop()
+		r.mirror.ticker.Stop()
 		return errors.Join(fmt.Errorf("start River: %w", err), r.settler.stop(ctx))
 	}
 	r.reaper.ticker.Start(running)
@@ -65,6 +69,7 @@ func (r *Runtime) Stop(ctx context.Context) error {
 	}
 	r.started = false
 	r.clock.ticker.Stop()
+	r.mirror.ticker.Stop()
 	stuck := r.land(ctx)
 	r.reaper.ticker.Stop()
 

@@ -31,6 +31,21 @@ type outcome struct {
 	err     string        // "" records no error
 	trace   string
 	receipt bool
+	result  string // of a run that completed, "" for none
+	kind    string
+	waited  time.Duration // since it was due
+	ran     time.Duration
+}
+
+// fault is why the run failed, in one word; "" where it did not. The text is the database's: it may hold anything.
+func (o outcome) fault() string {
+	switch {
+	case o.trace != "":
+		return "panic"
+	case o.verdict == failed, o.verdict == discarded:
+		return o.verdict
+	}
+	return ""
 }
 
 // storable answers the outcome as the database can keep it.
@@ -55,6 +70,7 @@ func settleParams(batch []outcome) riversql.SettleJobsParams {
 		p.Errors = append(p.Errors, o.err)
 		p.Traces = append(p.Traces, o.trace)
 		p.Receipts = append(p.Receipts, o.receipt)
+		p.Results = append(p.Results, o.result)
 	}
 	return p
 }

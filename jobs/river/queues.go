@@ -11,11 +11,11 @@ import (
 )
 
 func (i *inspector) Queues(ctx context.Context) ([]jobs.QueueStatus, error) {
-	rows, err := i.planned().CountQueues(ctx, riversql.CountQueuesParams{Most: countCap + 1})
+	rows, err := i.planned().CountQueues(ctx, riversql.CountQueuesParams{Most: overviewCap + 1})
 	if err != nil {
 		return nil, fmt.Errorf("list queues: %w", err)
 	}
-	waiting, err := i.planned().CountWaiting(ctx, riversql.CountWaitingParams{Most: countCap + 1})
+	waiting, err := i.planned().CountWaiting(ctx, riversql.CountWaitingParams{Most: overviewCap + 1})
 	if err != nil {
 		return nil, fmt.Errorf("count jobs that wait for an attempt: %w", err)
 	}
@@ -46,7 +46,7 @@ func (i *inspector) Queues(ctx context.Context) ([]jobs.QueueStatus, error) {
 func addQueueCount(queue *jobs.QueueStatus, row riversql.CountQueuesRow, waits int64) {
 	add := func(to *jobs.Count, n int64) {
 		to.N += n
-		to.About = to.About || n > countCap
+		to.About = to.About || n > overviewCap
 	}
 	switch shownState(row.State, false) {
 	case jobs.Running:

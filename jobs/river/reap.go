@@ -13,6 +13,7 @@ import (
 	"github.com/postbus/postbus/internal/dbsqlc/riversql"
 	"github.com/postbus/postbus/internal/instance"
 	"github.com/postbus/postbus/internal/loop"
+	"github.com/postbus/postbus/internal/measure"
 )
 
 const (
@@ -30,6 +31,7 @@ type reaper struct {
 	flights   *flights
 	waker     *waker
 	ear       *ear
+	measures  *measure.Measures
 	kinds     []string // those that have a timeout
 	limitsUs  []int64
 	log       *slog.Logger
@@ -40,7 +42,7 @@ func newReaper(r *reaper, cfg Config, kinds map[string]*kind) *reaper {
 	r.log = cfg.Log
 	r.kinds, r.limitsUs = []string{}, []int64{}
 	for name, k := range kinds {
-		if k.Timeout > 0 {
+		if k.Timeout > 0 && !k.External {
 			r.kinds = append(r.kinds, name)
 			r.limitsUs = append(r.limitsUs, (k.Timeout + overdueAfter).Microseconds())
 		}
@@ -54,7 +56,7 @@ func newReaper(r *reaper, cfg Config, kinds map[string]*kind) *reaper {
 
 // once makes one pass. Each part goes on where another fails.
 func (r *reaper) once(ctx context.Context) error {
-	return errors.Join(r.own(ctx), r.promote(ctx), r.overdue(ctx), r.lost(ctx), r.pauses(ctx))
+	return errors.Join(r.own(ctx), r.promote(ctx), r.overdue(ctx), r.lost(ctx), r.leases(ctx), r.pauses(ctx))
 }
 
 // own compares what the database says that this instance runs with what it does run. A run that nobody here knows of was
@@ -127,6 +129,19 @@ func (r *reaper) lost(ctx context.Context) error {
 	return r.take(ctx, taken, "instance died")
 }
 
+// leases gives back what workers of external kinds did not settle in time. Claims do so too; this is for kinds that nobody claims.
+func (r *reaper) leases(ctx context.Context) error {
+	rows, err := endLeases(ctx, r.store)
+	if err != nil {
+		return fmt.Errorf("end leases: %w", err)
+	}
+	for _, row := range rows {
+		r.log.WarnContext(ctx, "lease ended", "job", row.ID, "kind", row.Kind, "attempt", row.Attempt, "state", row.State)
+		tellEnd(r.measures, row.Kind, failed, row.State, measure.Unknown, measure.Unknown)
+	}
+	return nil
+}
+
 // pauses tells the producers what the database says of their queues, where LISTEN does not.
 func (r *reaper) pauses(ctx context.Context) error {
 	if err := r.queries.KeepQueues(ctx); err != nil {
@@ -179,6 +194,9 @@ func (r *reaper) take(ctx context.Context, t taking, why string) error {
 	}
 	for _, row := range rows {
 		r.log.WarnContext(ctx, "run given back", "why", why, "job", row.ID, "kind", row.Kind, "attempt", row.Attempt, "state", row.State)
+		if t.begun || row.State != stateAvailable { // one that never began costs no attempt
+			tellEnd(r.measures, row.Kind, failed, row.State, measure.Unknown, measure.Unknown)
+		}
 	}
 	return nil
 }

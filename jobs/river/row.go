@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/riverqueue/river/rivertype"
 
@@ -69,6 +70,13 @@ func shownJob(row riversql.ListJobsRow) (jobs.Job, error) {
 	}
 	if meta.Args != "" {
 		job.Args = json.RawMessage(meta.Args)
+	}
+	if meta.Result != "" && job.State == jobs.Completed {
+		job.Result = json.RawMessage(meta.Result)
+	}
+	if job.State == jobs.Running && strings.HasPrefix(job.Queue, jobs.ExternalQueues) {
+		until := job.RunAt
+		job.Until = &until
 	}
 	if row.AttemptedAt != nil {
 		at := row.AttemptedAt.UTC()

@@ -12,6 +12,7 @@ import (
 	riverqueue "github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 
+	"github.com/postbus/postbus/internal/tracing"
 	"github.com/postbus/postbus/jobs"
 )
 
@@ -28,6 +29,7 @@ type runner struct {
 	flights *flights
 	settler *settler
 	trace   func(ctx context.Context, traceparent string) context.Context
+	tracing *tracing.Tracer
 	log     *slog.Logger
 }
 
@@ -39,9 +41,10 @@ func (r *runner) Work(ctx context.Context, row *rivertype.JobRow, _ func(context
 	run := r.flights.begin(row, cancel)
 	defer cancel(nil)
 
-	ended := outcome{runKey: run.runKey, attempt: row.Attempt}
+	ended, began := outcome{runKey: run.runKey, attempt: row.Attempt, kind: row.Kind, waited: waited(row)}, time.Now()
 	defer func() { // also where the handler ends its goroutine
 		r.flights.returned(run)
+		ended.ran = time.Since(began)
 		r.settler.add(ended)
 	}()
 	k, ok := r.kinds[row.Kind]
@@ -71,6 +74,8 @@ func (r *runner) backoff(ctx context.Context, k *kind, row *rivertype.JobRow) (w
 
 // call runs the handler and notes how it ended.
 func (r *runner) call(ctx context.Context, k *kind, row *rivertype.JobRow, ended *outcome) {
+	var span tracing.Span
+	defer func() { span.EndJob(ended.verdict, ended.fault()) }() // the last: it sees what a panic came to
 	defer func() {
 		if value := recover(); value != nil {
 			ended.verdict, ended.err, ended.trace = failed, fmt.Sprintf("panic: %v", value), string(debug.Stack())
@@ -85,15 +90,31 @@ func (r *runner) call(ctx context.Context, k *kind, row *rivertype.JobRow, ended
 	if meta.Args != "" {
 		args = json.RawMessage(meta.Args)
 	}
-	if r.trace != nil && meta.Trace != "" {
-		ctx = r.trace(ctx, meta.Trace)
-	}
+	ctx, span = r.traced(ctx, k, row, meta.Trace)
 	if k.Timeout > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, k.Timeout, errTimeout)
 		defer stop()
 	}
-	r.judge(ctx, k, row, k.Handle(ctx, args), ended)
+	box := jobs.ResultBox{ID: jobID(row.ID)}
+	r.judge(ctx, k, row, k.Handle(jobs.WithResult(ctx, &box), args), ended)
+	ended.result = string(box.Result())
+}
+
+// traced answers ctx in the trace that the job carries.
+func (r *runner) traced(ctx context.Context, k *kind, row *rivertype.JobRow, stored string) (context.Context, tracing.Span) {
+	switch {
+	case stored == "":
+		return ctx, tracing.Span{}
+	case r.trace != nil:
+		ctx = r.trace(ctx, stored)
+		if r.tracing == nil {
+			return ctx, tracing.Span{}
+		}
+	}
+	return r.tracing.Job(ctx, stored, tracing.Run{
+		ID: string(jobID(row.ID)), Kind: k.Name, Queue: shownQueue(row.Queue), Attempt: int(row.Attempt), MaxAttempts: int(row.MaxAttempts),
+	})
 }
 
 // judge decides what a handler's answer means. Whether attempts are left, and whether a cancel was asked for, is decided

@@ -3,7 +3,6 @@ package river
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -32,6 +31,8 @@ type Runtime struct {
 	store     store
 	enqueuer  *enqueuer
 	inspector *inspector
+	leases    *leases
+	mirror    *mirror
 	waiters   *waiters
 	waker     *waker
 	flights   *flights
@@ -68,7 +69,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Runtime, error) {
 	r := &Runtime{cfg: cfg, pool: pool, store: newStore(pool), kinds: kinds, queues: queues, self: cfg.Instance, flights: newFlights()}
 	if r.self == nil {
 		r.ownsSelf = true
-		r.self = instance.New(pool, instance.Config{App: cfg.App, Version: cfg.Version, Kinds: kindNames(kinds), DeadAfter: cfg.DeadAfter, Log: cfg.Log})
+		r.self = instance.New(pool, instance.Config{App: cfg.App, Version: cfg.Version, Kinds: served(kinds), DeadAfter: cfg.DeadAfter, Log: cfg.Log})
 	}
 	r.wire(queries, periodics)
 	return r, r.connect()
@@ -77,31 +78,35 @@ func New(pool *pgxpool.Pool, cfg Config) (*Runtime, error) {
 // wire makes the parts.
 func (r *Runtime) wire(queries *riversql.Queries, periodics *periodics) {
 	var ear *ear
-	if len(r.kinds) > 0 {
+	if len(served(r.kinds)) > 0 {
 		ear = newEar(r.cfg.Listener, r.queues, r.cfg.Log)
 	}
 	r.waker = newWaker(queries, r.cfg, ear)
 	r.enqueuer = &enqueuer{kinds: r.kinds, waker: r.waker, store: r.store}
 	r.inspector = &inspector{store: r.store, queues: r.queues, enqueuer: r.enqueuer}
+	r.leases = &leases{store: r.store}
+	r.mirror = newMirror(r.cfg.App, r.kinds, queries, r.cfg.Log)
 	r.waiters = newWaiters(queries, r.cfg.Listener, r.cfg.Log)
 	r.settler = newSettler(r.store, r.flights, r.waker, r.cfg.Log)
+	r.settler.measures = r.cfg.Measures
 	deadAfter := r.cfg.DeadAfter
 	if deadAfter <= 0 {
 		deadAfter = r.self.DeadAfter()
 	}
 	r.reaper = newReaper(&reaper{
 		queries: queries, store: r.store, self: r.self, deadAfter: deadAfter, flights: r.flights, waker: r.waker, ear: ear,
+		measures: r.cfg.Measures,
 	}, r.cfg, r.kinds)
 	r.clock = newClock(r.pool, periodics, r.enqueuer, r.cfg.Log)
 }
 
 // connect makes River's client.
 func (r *Runtime) connect() error {
-	if len(r.kinds) == 0 {
+	if len(served(r.kinds)) == 0 {
 		return nil
 	}
 	workers := riverqueue.NewWorkers()
-	riverqueue.AddWorkerArgs(workers, rawArgs{kinds: kindNames(r.kinds)}, riverqueue.Worker[rawArgs](unreachable{}))
+	riverqueue.AddWorkerArgs(workers, rawArgs{kinds: served(r.kinds)}, riverqueue.Worker[rawArgs](unreachable{}))
 	queues := map[string]riverqueue.QueueConfig{}
 	for name, n := range r.queues {
 		queues[storedQueue(name)] = riverqueue.QueueConfig{MaxWorkers: n}
@@ -112,9 +117,9 @@ func (r *Runtime) connect() error {
 		FetchCooldown:               r.cfg.FetchCooldown, FetchPollInterval: r.cfg.FetchPoll, FetchOnlyKnownKinds: true,
 		ID: r.self.ID(), JobTimeout: -1, RescueStuckJobsAfter: never, Schema: schema, SkipUnknownJobCheck: true,
 		SoftStopTimeout: r.cfg.StopGrace, Logger: quietLogger(r.cfg.Log), Queues: queues, Workers: workers,
-		ReindexerIndexNames: []string{"postbus_job_fetching", "postbus_job_open", "postbus_job_args", "river_job_unique_idx"},
+		ReindexerIndexNames: []string{"postbus_job_fetching", "postbus_job_group", "postbus_job_args", "river_job_unique_idx"},
 		Plugins: []rivertype.Plugin{&runner{
-			kinds: r.kinds, flights: r.flights, settler: r.settler, trace: r.cfg.Trace, log: r.cfg.Log,
+			kinds: r.kinds, flights: r.flights, settler: r.settler, trace: r.cfg.Trace, tracing: r.cfg.Tracing, log: r.cfg.Log,
 		}},
 	})
 	if err != nil {
@@ -129,19 +134,10 @@ func (r *Runtime) driver() *driver {
 	return &driver{
 		Driver: plain, ear: r.reaper.ear,
 		pilot: &pilot{
-			kinds: kindNames(r.kinds), store: r.store, flights: r.flights, settler: r.settler, driver: plain,
+			kinds: served(r.kinds), store: r.store, flights: r.flights, settler: r.settler, driver: plain,
 			pruner: &pruner{store: r.store, cfg: r.cfg},
 		},
 	}
-}
-
-func kindNames(kinds map[string]*kind) []string {
-	names := make([]string, 0, len(kinds))
-	for name := range kinds {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // With answers a Jobs that writes through tx.
@@ -156,6 +152,9 @@ func (r *Runtime) Enqueue(ctx context.Context, kind string, args any, opts jobs.
 func (r *Runtime) EnqueueMany(ctx context.Context, batch []jobs.EnqueueParams) ([]jobs.JobID, error) {
 	return r.enqueuer.EnqueueMany(ctx, batch)
 }
+
+// Leases hands jobs of external kinds to workers.
+func (r *Runtime) Leases() jobs.Leases { return r.leases }
 
 // Inspector looks at and repairs jobs.
 func (r *Runtime) Inspector() jobs.Inspector { return r.inspector }

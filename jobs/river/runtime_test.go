@@ -19,7 +19,7 @@ import (
 // start starts a runtime on the pool and stops it at the end of the test.
 func start(t *testing.T, pool *pgxpool.Pool, cfg river.Config) *river.Runtime {
 	t.Helper()
-	cfg.Log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	cfg.Log = testdb.Logged(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	r, err := river.New(pool, cfg)
 	if err != nil {
 		t.Fatal(err)

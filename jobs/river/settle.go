@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/postbus/postbus/internal/dbsqlc/riversql"
+	"github.com/postbus/postbus/internal/measure"
 )
 
 const (
@@ -28,6 +29,7 @@ type settler struct {
 	flights  *flights
 	waker    *waker
 	log      *slog.Logger
+	measures *measure.Measures // nil outside a Runtime
 	receipts *lane
 	bulk     *lane
 }
@@ -74,7 +76,7 @@ func (s *settler) write(ctx context.Context, batch []outcome) error {
 		return errors.Join(s.write(ctx, batch[:half]), s.write(ctx, batch[half:]))
 	}
 	plain := batch[0]
-	plain.err, plain.trace = "the outcome could not be stored", ""
+	plain.err, plain.trace, plain.result = "the outcome could not be stored", "", ""
 	rows, again := ask(ctx, s.store, (*riversql.Queries).SettleJobs, settleParams([]outcome{plain}))
 	if again != nil && !refused(again) {
 		return again
@@ -91,6 +93,7 @@ func (s *settler) wrote(ctx context.Context, batch []outcome, rows []riversql.Se
 		keys[i] = o.runKey
 	}
 	s.flights.settled(keys)
+	s.tell(batch, rows)
 	now := time.Now()
 	for _, row := range rows {
 		if row.State == stateAvailable {

@@ -19,7 +19,7 @@ import (
 )
 
 func testLog(t testing.TB) *slog.Logger {
-	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	return testdb.Logged(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
 // bench is a runtime that is not started, and a way to fetch as River does.

@@ -74,7 +74,7 @@ func (s store) do(ctx context.Context, fn func(ctx context.Context, db pg.DBTX) 
 func ask[P, R any](ctx context.Context, s store, query func(*riversql.Queries, context.Context, P) (R, error), params P) (R, error) {
 	var answer R
 	err := s.do(ctx, func(ctx context.Context, db pg.DBTX) (err error) {
-		answer, err = query(riversql.New(planEach{db}), ctx, params)
+		answer, err = query(riversql.New(pg.Planned{DBTX: db}), ctx, params)
 		return err
 	})
 	return answer, err

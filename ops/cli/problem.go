@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	"github.com/postbus/postbus/ops"
 )
@@ -18,6 +19,7 @@ func problem(res *http.Response, body []byte) error {
 	}
 	_ = json.Unmarshal(body, &told) // what is missing is made up for
 	e := &ops.Error{Code: told.Code, Message: told.Detail, Fields: told.Errors}
+	e.RetryAfter, _ = strconv.Atoi(res.Header.Get("Retry-After")) // a date, which a proxy may send, is nobody's to act on
 	if e.Code == "" {
 		e.Code = codeOf(res.StatusCode)
 	}
@@ -33,7 +35,7 @@ func problem(res *http.Response, body []byte) error {
 // codeOf is the code of a status, the other way round than ops.Code.Status.
 func codeOf(status int) ops.Code {
 	for _, code := range []ops.Code{
-		ops.Invalid, ops.Unauthenticated, ops.Forbidden, ops.NotFound, ops.Conflict, ops.TooLarge, ops.RateLimited, ops.Unavailable,
+		ops.Invalid, ops.Unauthenticated, ops.Forbidden, ops.NotFound, ops.Conflict, ops.LeaseLost, ops.CancelAsked, ops.TooLarge, ops.RateLimited, ops.Unavailable,
 	} {
 		if code.Status() == status {
 			return code

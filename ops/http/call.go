@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/postbus/postbus/internal/tracing"
 	"github.com/postbus/postbus/ops"
 )
 
@@ -35,13 +36,14 @@ func (f *face) do(w http.ResponseWriter, r *http.Request, o *ops.Operation) (ops
 	if err != nil {
 		return ops.Answer{}, err
 	}
-	req := ops.Request{Operation: o.Name, Who: who, Face: ops.HTTP, Confirm: strings.TrimSpace(r.Header.Get("Confirm"))}
+	req := ops.Request{Operation: o.Name, Who: who, Face: ops.HTTP, ID: w.Header().Get(requestID), Confirm: strings.TrimSpace(r.Header.Get("Confirm"))}
 	if who.Name != "" { // the registry refuses the others, who need not send their body first
 		if req.Input, err = f.input(w, r); err != nil {
 			return ops.Answer{}, err
 		}
 	}
-	return f.reg.Do(r.Context(), req)
+	// What the call records belongs to the caller's trace, as what is recorded in Go belongs to the trace of its context.
+	return f.reg.Do(tracing.Join(r.Context(), r.Header.Get("Traceparent")), req)
 }
 
 func encode(answer ops.Answer) ([]byte, error) {

@@ -77,3 +77,20 @@ func TestRequestID(t *testing.T) {
 		}
 	}
 }
+
+// An event that is recorded over HTTP belongs to the caller's trace; a header that is no trace is passed over.
+func TestTraceparent(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	const given = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	for header, want := range map[string]string{given: given, "": "", "00-no-trace": "", "x\r\ny": ""} {
+		rec := r.post(t, "pb_of-admin", "events.record", `{"owner_id":"ann","type":"note.changed","subject":"1"}`, "Traceparent", header)
+		var recorded struct{ ID string }
+		must(t, json.Unmarshal(rec.Body.Bytes(), &recorded))
+		var event struct{ Trace string }
+		must(t, json.Unmarshal(r.post(t, "pb_of-admin", "events.get", `{"id":"`+recorded.ID+`"}`).Body.Bytes(), &event))
+		if event.Trace != want {
+			t.Errorf("%q: the event's trace is %q, want %q", header, event.Trace, want)
+		}
+	}
+}

@@ -108,17 +108,11 @@ func TestNowhere(t *testing.T) {
 	}
 }
 
-type later struct{ error }
-
-func (l later) Unwrap() error { return l.error }
-
-func (later) RetryAfter() time.Duration { return 1500 * time.Millisecond }
-
 // A failure of ours is in the log with the request's id and gives nothing away; one that passes says when to try again.
 func TestFailuresOfOurs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	limited := fmt.Errorf("login: %w", later{&ops.Error{Code: ops.RateLimited, Message: "too many logins"}})
+	limited := fmt.Errorf("login: %w", &ops.Error{Code: ops.RateLimited, Message: "too many logins", RetryAfter: 2})
 	for _, c := range []struct {
 		name   string
 		auth   func() error
@@ -158,6 +152,9 @@ func TestUnforeseen(t *testing.T) {
 	_, err := r.pool.Exec(t.Context(), `drop table postbus.audit cascade`)
 	must(t, err)
 	p := wantProblem(t, r.post(t, "pb_of-actor", "tasks.retry", `{"id":"`+id+`"}`, "X-Request-Id", "lost-audit"), 500, ops.Internal)
+	if n := strings.Count(r.log.String(), "request_id=lost-audit"); n != 1 {
+		t.Errorf("logged %d times, want once", n)
+	}
 	if strings.Contains(p.Detail, "audit") || !strings.Contains(r.log.String(), "request_id=lost-audit") || !strings.Contains(r.log.String(), "42P01") {
 		t.Errorf("told %q, logged %s", p.Detail, r.log)
 	}

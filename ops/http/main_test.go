@@ -32,11 +32,12 @@ const sealingKey = "k1:a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s="
 
 // callers are whom the tokens of the tests belong to.
 var callers = map[string]ops.Identity{
-	"pb_of-admin": {Name: "token:admin", Scopes: []ops.Access{ops.Admin}},
-	"pb_of-actor": {Name: "token:actor", Scopes: []ops.Access{ops.Act}},
-	"pb_of-other": {Name: "token:other", Scopes: []ops.Access{ops.Act}},
-	"pb_of-look":  {Name: "token:look", Scopes: []ops.Access{ops.Read}},
-	"pb_of-ann":   {Name: "token:ann", Scopes: []ops.Access{ops.Admin}, Owner: "ann"},
+	"pb_of-admin":  {Name: "token:admin", Scopes: []ops.Access{ops.Admin}},
+	"pb_of-actor":  {Name: "token:actor", Scopes: []ops.Access{ops.Act}},
+	"pb_of-other":  {Name: "token:other", Scopes: []ops.Access{ops.Act}},
+	"pb_of-worker": {Name: "token:worker", Scopes: []ops.Access{ops.Work}},
+	"pb_of-look":   {Name: "token:look", Scopes: []ops.Access{ops.Read}},
+	"pb_of-ann":    {Name: "token:ann", Scopes: []ops.Access{ops.Admin}, Owner: "ann"},
 }
 
 func check(_ context.Context, token string) (ops.Identity, error) {
@@ -60,7 +61,7 @@ type rig struct {
 func newRig(t testing.TB) *rig {
 	t.Helper()
 	r := &rig{pool: testdb.New(t), log: &lines{}}
-	logger := slog.New(slog.NewTextHandler(r.log, nil))
+	logger := testdb.Logged(slog.NewTextHandler(r.log, nil))
 	var err error
 	r.hooks, err = webhooks.New(r.pool, webhooks.Config{Keys: []string{sealingKey}, Allow: []string{"127.0.0.1"}})
 	must(t, err)
@@ -89,7 +90,7 @@ func newRig(t testing.TB) *rig {
 // face is another face of the same registry.
 func (r *rig) face(t testing.TB, auth opshttp.Authenticate, cfg opshttp.Config) http.Handler {
 	t.Helper()
-	cfg.Log = slog.New(slog.NewTextHandler(r.log, nil))
+	cfg.Log = testdb.Logged(slog.NewTextHandler(r.log, nil))
 	handler, err := opshttp.New(r.reg, auth, cfg)
 	must(t, err)
 	return handler

@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/postbus/postbus/ops"
 )
@@ -39,7 +37,8 @@ func refuse(status int, code ops.Code, format string, args ...any) error {
 // fail answers with a problem, and logs what the caller is not told.
 func (f *face) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
-	if p.Code == ops.Internal {
+	var known *ops.Error
+	if p.Code == ops.Internal && !(errors.As(err, &known) && known.Logged()) {
 		cause := err
 		if under := errors.Unwrap(err); under != nil {
 			cause = under
@@ -85,9 +84,9 @@ func problem(status int, told *ops.Error) Problem {
 
 // retryAfter is in how many seconds to try again, 0 where nobody knows. An outage says one second: it may be over by then.
 func retryAfter(err error, status int) int {
-	var later interface{ RetryAfter() time.Duration }
-	if errors.As(err, &later) {
-		return int(math.Ceil(later.RetryAfter().Seconds()))
+	var told *ops.Error
+	if errors.As(err, &told) && told.RetryAfter > 0 {
+		return told.RetryAfter
 	}
 	if status == http.StatusServiceUnavailable {
 		return 1

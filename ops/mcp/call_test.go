@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/postbus/postbus/internal/testdb"
 	"github.com/postbus/postbus/ops"
 )
 
@@ -16,7 +17,7 @@ func TestPanic(t *testing.T) {
 	reg, err := ops.New(ops.Deps{}) // without a runtime to ask, tasks.get panics
 	must(t, err)
 	var log strings.Builder
-	s := New(reg, Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	s := New(reg, Config{Log: testdb.Logged(slog.NewTextHandler(&log, nil))})
 	stdio, _ := piped(t, s, people["admin"])
 	for _, session := range []*mcp.ClientSession{stdio, overHTTP(t, serveHTTP(t, s), "admin")} {
 		for range 2 {

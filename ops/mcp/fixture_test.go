@@ -15,6 +15,7 @@ import (
 	"github.com/postbus/postbus/internal/testdb"
 	"github.com/postbus/postbus/jobs"
 	"github.com/postbus/postbus/jobs/river"
+	"github.com/postbus/postbus/mail"
 	"github.com/postbus/postbus/ops"
 	"github.com/postbus/postbus/webhooks"
 )
@@ -45,7 +46,10 @@ func newBus(t testing.TB) bus {
 	evts.Bind(runtime)
 	hooks.Bind(evts, runtime)
 	must(t, evts.Declare(t.Context()))
-	reg, err := ops.New(ops.Deps{Pool: pool, Events: evts, Runtime: runtime, Webhooks: hooks, Alerts: evts.Alerts, Version: "test"})
+	mails, err := mail.New(pool, mail.Config{})
+	must(t, err)
+	mails.Bind(evts, runtime)
+	reg, err := ops.New(ops.Deps{Pool: pool, Events: evts, Runtime: runtime, Webhooks: hooks, Mail: mails, Alerts: evts.Alerts, Version: "test"})
 	must(t, err)
 	return bus{reg: reg, runtime: runtime, pool: pool}
 }

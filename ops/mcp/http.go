@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -75,7 +76,12 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		}
 		w.Header().Set("WWW-Authenticate", challenge)
 	case ops.Internal:
-		s.cfg.Log.ErrorContext(r.Context(), "who calls could not be found out", "face", ops.MCP, "error", err)
+		if !told.Logged() {
+			s.cfg.Log.ErrorContext(r.Context(), "who calls could not be found out", "face", ops.MCP, "error", err)
+		}
+	}
+	if told.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(told.RetryAfter))
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(told.Code.Status())

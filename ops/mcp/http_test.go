@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/postbus/postbus/internal/testdb"
 	"github.com/postbus/postbus/ops"
 )
 
@@ -36,20 +37,20 @@ func TestNoIdentity(t *testing.T) {
 func TestAuthFails(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
-	s := New(newBus(t).reg, Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	s := New(newBus(t).reg, Config{Log: testdb.Logged(slog.NewTextHandler(&log, nil))})
 	for _, c := range []struct {
 		err    error
 		status int
 	}{
 		{nil, 401}, {&ops.Error{Code: ops.RateLimited, Message: "slow down"}, 429}, {&ops.Error{Code: ops.Unavailable, Message: "later"}, 503},
-		{errors.New("password=hunter2"), 500},
+		{errors.New("the vault is sealed"), 500},
 	} {
 		url := serveHandler(t, s.Handler(func(*http.Request) (ops.Identity, error) { return ops.Identity{}, c.err }))
-		if status, _, answer := post(t, url, "admin", ping); status != c.status || strings.Contains(answer, "hunter2") {
+		if status, _, answer := post(t, url, "admin", ping); status != c.status || strings.Contains(answer, "vault") {
 			t.Errorf("%v: %d %s", c.err, status, answer)
 		}
 	}
-	if !strings.Contains(log.String(), "hunter2") {
+	if !strings.Contains(log.String(), "vault") {
 		t.Errorf("the log has %q", log.String())
 	}
 }

@@ -49,6 +49,13 @@ func TestEveryOperationIsATool(t *testing.T) {
 		if o.Destructive {
 			input, output = withoutConfirm(t, name, input), outputOf(t, name, output)
 		}
+		if isList(o) {
+			limit := input["properties"].(map[string]any)["limit"].(map[string]any)
+			if limit["description"] != "How many entries; 20 when left out, and never more than 50" {
+				t.Errorf("%s: limit says %q", name, limit["description"])
+			}
+			limit["description"] = o.Input.Properties["limit"].Description
+		}
 		if got, want := canonical(t, input), canonical(t, o.Input); got != want {
 			t.Errorf("%s input:\n got %s\nwant %s", name, got, want)
 		}
@@ -101,9 +108,9 @@ func checkHints(t *testing.T, o *ops.Operation, hints *mcp.ToolAnnotations) {
 	switch {
 	case hints == nil || hints.DestructiveHint == nil || hints.OpenWorldHint == nil:
 		t.Errorf("%s: annotations %+v", o.Name, hints)
-	case hints.ReadOnlyHint != (o.Access == ops.Read) || *hints.DestructiveHint != o.Destructive || *hints.OpenWorldHint:
+	case hints.ReadOnlyHint == o.Writes() || *hints.DestructiveHint != o.Destructive || *hints.OpenWorldHint:
 		t.Errorf("%s: annotations %+v", o.Name, hints)
-	case hints.IdempotentHint != (o.Idempotent || o.Access == ops.Read):
+	case hints.IdempotentHint != (o.Idempotent || !o.Writes()):
 		t.Errorf("%s: idempotent %v", o.Name, hints.IdempotentHint)
 	}
 }

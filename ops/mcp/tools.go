@@ -2,6 +2,7 @@ package opsmcp
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"strings"
@@ -18,6 +19,9 @@ const confirm = "confirm"
 // maxConfirm is how long a token may be, in bytes; those given out have 54.
 const maxConfirm = 100
 
+// pagesDoc says what page and maxPage are.
+var pagesDoc = fmt.Sprintf("How many entries; %d when left out, and never more than %d", page, maxPage)
+
 // tool is an operation and how it is shown.
 type tool struct {
 	op    *ops.Operation
@@ -28,6 +32,9 @@ func toolOf(o *ops.Operation) tool {
 	input, output := o.Input, o.Output
 	if o.Destructive {
 		input, output = withConfirm(o.Input), orDryRun(o.Output)
+	}
+	if isList(o) {
+		input = withPages(input)
 	}
 	closed := false
 	return tool{op: o, shown: &mcp.Tool{
@@ -66,6 +73,15 @@ func withConfirm(input *huma.Schema) *huma.Schema {
 		Type: huma.TypeString, MaxLength: &limit,
 		Description: "The token of the dry run; without it nothing is done and the answer is a dry run",
 	}
+	return &out
+}
+
+// withPages is the input of a list, which says how long this face's pages are.
+func withPages(input *huma.Schema) *huma.Schema {
+	out, limit := *input, *input.Properties["limit"]
+	limit.Description = pagesDoc
+	out.Properties = maps.Clone(input.Properties)
+	out.Properties["limit"] = &limit
 	return &out
 }
 

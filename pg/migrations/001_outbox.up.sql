@@ -3,6 +3,7 @@
 -- transactions commit out of its order, so nothing may ever read "seq > something".
 -- data is json, not jsonb: its bytes stay as they were recorded. The check casts it once, so that no later cast can fail
 -- (\u0000, a lone surrogate and a number beyond numeric are refused here).
+-- events: none (the events themselves)
 create table postbus.events (
     id uuid not null default gen_random_uuid(),
     seq bigint not null generated always as identity,

@@ -2,6 +2,7 @@
 
 -- An event whose type is not here is refused. Types from Go are refreshed by their application's heartbeat; types
 -- declared in SQL (app is null) do not expire.
+-- events: none (declarations, made at every boot)
 create table postbus.event_types (
     name text collate "C" not null,
     app text collate "C",
@@ -18,6 +19,7 @@ create table postbus.event_types (
 -- One row per distinct declaration of a subscription, kept alive by the heartbeat of every instance that declares it.
 -- While living instances declare a name, the active declaration is the union of theirs; after the last of them was seen
 -- the newest stays active for the grace (24 h). A boot adds its own row and removes nobody's.
+-- events: none (declarations, made at every boot)
 create table postbus.subscriptions (
     name text collate "C" not null,
     declaration text collate "C" not null, -- hash over the columns below
@@ -33,6 +35,7 @@ create table postbus.subscriptions (
 );
 
 -- Limits that SQL callers share with Go callers.
+-- events: none (limits, written at boot)
 create table postbus.settings (
     name text collate "C" not null,
     value text not null,

@@ -1,5 +1,6 @@
 -- One row per process, refreshed by its heartbeat: by it the living and the dead are told apart. The id is the name under
 -- which the process holds jobs. Rows are removed a day after they were last seen, or by a clean stop.
+-- events: none (heartbeats)
 create table postbus.instances (
     id text collate "C" not null,
     app text collate "C" not null,

@@ -1,5 +1,6 @@
 -- Work by the clock. What is declared is mirrored; whoever inserts a tick's row enqueues its job, so that a tick runs once
 -- over all instances, and what it did survives restarts and the cleaning of jobs.
+-- events: none (declarations, made at every boot)
 create table postbus.periodics (
     app text collate "C" not null,
     name text collate "C" not null,
@@ -10,6 +11,7 @@ create table postbus.periodics (
     constraint periodics_pkey primary key (app, name)
 );
 
+-- events: none (bookkeeping of ticks; their jobs tell how they ended)
 create table postbus.periodic_runs (
     app text collate "C" not null,
     name text collate "C" not null,

@@ -3,6 +3,7 @@
 -- A delivery waits as a row. What is in the queue are lanes: at most max_in_flight jobs of an endpoint at a time, each of
 -- which holds one slot and works through due deliveries. A retry in ten hours is a row and no job.
 
+-- events: none (settings; the audit has who changed them)
 create table postbus.webhook_endpoints (
     id uuid not null default gen_random_uuid(),
     owner_id text collate "C" not null,
@@ -33,6 +34,7 @@ create table postbus.webhook_endpoints (
 create index webhook_endpoints_owner_idx on postbus.webhook_endpoints (owner_id, id);
 
 -- Signing secrets, sealed. Several are valid at once during a rotation.
+-- events: none (secrets)
 create table postbus.webhook_secrets (
     id uuid not null default gen_random_uuid(),
     endpoint_id uuid not null,
@@ -49,6 +51,7 @@ create table postbus.webhook_secrets (
 create index webhook_secrets_endpoint_idx on postbus.webhook_secrets (endpoint_id);
 
 -- One row for each (endpoint, event), by constraint and for as long as the event is kept: a fan-out that runs twice adds nothing.
+-- events: none (bookkeeping of sending; one that fails for good raises an alert)
 create table postbus.webhook_deliveries (
     id bigint not null generated always as identity,
     endpoint_id uuid not null,
@@ -96,6 +99,7 @@ where state = 'discarded' and acknowledged_at is null;
 create index webhook_deliveries_time_idx on postbus.webhook_deliveries using brin (occurred_at) with (pages_per_range = 32);
 
 -- That an event was fanned out to endpoints, and to how many: the other side of the account.
+-- events: none (bookkeeping of sending)
 create table postbus.webhook_fanouts (
     event_id uuid not null,
     owner_id text collate "C" not null,
@@ -109,6 +113,7 @@ create index webhook_fanouts_time_idx on postbus.webhook_fanouts using brin (occ
 
 -- The lanes of an endpoint. Whoever gives or takes a slot's delivery holds the endpoint's row. A slot outlives a crash: its
 -- lease runs out, longer after than any request can take, and only then is its delivery sent again.
+-- events: none (leases)
 create table postbus.webhook_slots (
     endpoint_id uuid not null,
     slot integer not null,
@@ -123,6 +128,7 @@ create table postbus.webhook_slots (
     constraint webhook_slots_token_key unique (token)
 ) with (fillfactor = 50, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_cost_delay = 1);
 
+-- events: none (a log)
 create table postbus.webhook_attempts (
     delivery_id bigint not null,
     n integer not null,

@@ -3,6 +3,7 @@
 -- One row per replay, moved in the transaction of each batch, so that a crash neither doubles nor skips one.
 -- after_seq is a cursor, which the relay may never have: here it is safe, for a replay walks only events that were fanned out
 -- before it began. What commits late, with a seq that the walk has passed, is fanned out like any other and is not history.
+-- events: none (bookkeeping; what a replay hands over are events that were recorded before)
 create table postbus.replays (
     id uuid not null default gen_random_uuid(),
     target text not null,
@@ -34,6 +35,7 @@ create index replays_created_idx on postbus.replays (created_at, id);
 
 -- The jobs that replays made for subscriptions. An event's fan-out does not name them, and retention keeps the event while
 -- one of them is unfinished. A row goes with its event.
+-- events: none (bookkeeping of replays)
 create table postbus.replayed (
     event_id uuid not null,
     job_id text collate "C" not null,

@@ -1,6 +1,7 @@
 -- Who may operate the bus, and what they did.
 
 -- Every act, in the transaction that did it; failed acts too. input holds no secrets: the operations take them out.
+-- events: none (a log, read by itself)
 create table postbus.audit (
     id bigint not null generated always as identity,
     at timestamptz not null default clock_timestamp(),
@@ -20,6 +21,7 @@ create index audit_act_idx on postbus.audit (who, operation, id);
 create index audit_operation_idx on postbus.audit (operation, id);
 
 -- API tokens. Only a hash is kept; prefix is what can be shown.
+-- events: none (credentials; the audit has who changed them)
 create table postbus.tokens (
     id uuid not null default gen_random_uuid(),
     prefix text collate "C" not null,
@@ -37,6 +39,7 @@ create table postbus.tokens (
 );
 
 -- Operators who log in. The password is hashed with argon2id.
+-- events: none (credentials; the audit has who changed them)
 create table postbus.accounts (
     id uuid not null default gen_random_uuid(),
     name text collate "C" not null,
@@ -51,6 +54,7 @@ create table postbus.accounts (
 );
 
 -- Secrets that all processes of the database share, such as the one that signs confirmations. Made when first needed.
+-- events: none (secrets)
 create table postbus.shared_keys (
     name text collate "C" not null,
     value bytea not null,

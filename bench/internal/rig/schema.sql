@@ -2,6 +2,7 @@
 create schema bench;
 
 -- The business row: every side writes one per transaction.
+-- events: none (each side of a measurement records in its own way)
 create table bench.notes (
     id bigint generated always as identity primary key,
     owner_id text not null,
@@ -10,6 +11,7 @@ create table bench.notes (
 );
 
 -- The plain second insert: an event's payload in a table with a primary key and nothing else.
+-- events: none (what a measurement compares with)
 create table bench.plain (
     id bigint generated always as identity primary key,
     type text not null,

@@ -17,6 +17,9 @@ var migration1 string
 //go:embed migrations/002_publications.up.sql
 var migration2 string
 
+//go:embed migrations/003_site.up.sql
+var migration3 string
+
 // Migrate brings the tables up to date. Many may call it at once.
 func (s *Store) Migrate(ctx context.Context) error {
 	err := pg.InTx(ctx, s.pool, func(ctx context.Context, tx pgx.Tx) error {
@@ -28,7 +31,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, sql := range []string{migration1, migration2}[done:] {
+		for _, sql := range []string{migration1, migration2, migration3}[done:] {
 			if _, err := tx.Exec(ctx, sql); err != nil {
 				return err
 			}

@@ -108,6 +108,7 @@ func TestOlderNotesStayPrivate(t *testing.T) {
 	if got := published(t, s); len(got) != 0 {
 		t.Errorf("published by the migration: %q", got)
 	}
+	migration("003_site.down.sql")
 	migration("002_publications.down.sql")
 	exec(t, pool, `update notebook.notes set title = 'Older'`)
 	if err := s.Migrate(t.Context()); err != nil {

@@ -3,6 +3,7 @@ package publishing
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -66,7 +67,13 @@ func (p *Publisher) Last(ctx context.Context, noteID string) (*Last, error) {
 	if err != nil || len(page.Events) == 0 {
 		return nil, err
 	}
-	event := page.Events[0]
+	event, err := p.Bus.Events().Get(ctx, page.Events[0].ID) // a list has no data
+	if errors.Is(err, events.ErrNotFound) {
+		return nil, nil // pruned meanwhile
+	}
+	if err != nil {
+		return nil, err
+	}
 	last := &Last{EventID: event.ID, Text: unfanned(event)}
 	_ = json.Unmarshal(event.Data, &last.Data) // not ours to judge: shown without it
 	e, err := p.Endpoint(ctx)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/postbus/postbus/examples/notebook/mailing"
 	"github.com/postbus/postbus/examples/notebook/note"
 	"github.com/postbus/postbus/examples/notebook/search"
 )
@@ -23,7 +24,7 @@ func statusOf(err error) int {
 	switch {
 	case errors.As(err, &large):
 		return http.StatusRequestEntityTooLarge
-	case errors.Is(err, note.ErrInvalid), errors.Is(err, errBadInput), errors.Is(err, search.ErrRefused):
+	case errors.Is(err, note.ErrInvalid), errors.Is(err, errBadInput), errors.Is(err, search.ErrRefused), errors.Is(err, mailing.ErrInvalid):
 		return http.StatusBadRequest
 	case errors.Is(err, note.ErrNotFound):
 		return http.StatusNotFound

@@ -12,6 +12,7 @@ import (
 
 	"github.com/postbus/postbus/examples/notebook/console"
 	"github.com/postbus/postbus/examples/notebook/indexing"
+	"github.com/postbus/postbus/examples/notebook/mailing"
 	"github.com/postbus/postbus/examples/notebook/markdown"
 	"github.com/postbus/postbus/examples/notebook/note"
 	"github.com/postbus/postbus/examples/notebook/publishing"
@@ -37,6 +38,7 @@ type notePage struct {
 	HTML    template.HTML // rendered by package markdown, which lets no raw HTML through
 	Receipt *receiptView
 	Webhook *publishing.Last // nil where the note never had one
+	Mails   []mailing.Receipt
 }
 
 type consolePage struct {
@@ -114,7 +116,12 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	s.page(w, http.StatusOK, "note.html", notePage{Note: n, HTML: html, Receipt: s.receipt(r, n.ID, false), Webhook: last})
+	mails, err := s.Mailer.Latest(r.Context(), n.ID, mailsShown)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.page(w, http.StatusOK, "note.html", notePage{Note: n, HTML: html, Receipt: s.receipt(r, n.ID, false), Webhook: last, Mails: mails})
 }
 
 // receipt reads the receipt that the address names, as it stands now; nil where it names none of this note.

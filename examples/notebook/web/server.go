@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/postbus/postbus/examples/notebook/building"
 	"github.com/postbus/postbus/examples/notebook/console"
 	"github.com/postbus/postbus/examples/notebook/indexing"
+	"github.com/postbus/postbus/examples/notebook/mailing"
 	"github.com/postbus/postbus/examples/notebook/note"
 	"github.com/postbus/postbus/examples/notebook/publishing"
 	"github.com/postbus/postbus/examples/notebook/search"
@@ -25,13 +27,22 @@ type Server struct {
 	Console  *console.Console
 	// Publisher knows where the published notes' webhooks stand.
 	Publisher *publishing.Publisher
-	Owner     string
-	Log       *slog.Logger
+	// Mailer asks for notes to be mailed.
+	Mailer *mailing.Mailer
+	// Builds waits for builds of the site.
+	Builds *building.Waiter
+	// Panel is the Tasks panel, under PanelPath. It has a login of its own.
+	Panel http.Handler
+	Owner string
+	Log   *slog.Logger
 	// Stopping ends the live views, so that a server that shuts down need not wait for them.
 	Stopping context.Context
 
 	pages *template.Template
 }
+
+// PanelPath is where the Tasks panel is.
+const PanelPath = "/panel/"
 
 // maxForm bounds a write: a body in a form may be three times as long as it is.
 const maxForm = 4 * note.MaxBody
@@ -53,10 +64,16 @@ func (s *Server) Handler() (http.Handler, error) {
 	mux.HandleFunc("DELETE /notes/{id}", s.remove)
 	mux.HandleFunc("POST /notes/{id}/publish", s.publish)
 	mux.HandleFunc("POST /notes/{id}/withdraw", s.withdraw)
+	mux.HandleFunc("POST /notes/{id}/mail", s.mail)
+	mux.HandleFunc("GET /notes/{id}/mails", s.mails)
+	mux.HandleFunc("GET /site", s.site)
+	mux.HandleFunc("GET /site/{id}", s.sitePage)
+	mux.HandleFunc("GET /builds", s.builds)
 	mux.HandleFunc("GET /search", s.search)
 	mux.HandleFunc("GET /console", s.console)
 	mux.HandleFunc("GET /console/live", s.live)
 	mux.Handle("GET /static/", http.FileServerFS(files))
+	mux.Handle(PanelPath, s.Panel)
 	return http.NewCrossOriginProtection().Handler(guarded(mux)), nil
 }
 

@@ -31,29 +31,51 @@ func (q *Queries) CaptureFunction(ctx context.Context, arg CaptureFunctionParams
 	return i, err
 }
 
-const captureFunctions = `-- name: CaptureFunctions :many
-select p.proname::text as name, coalesce(obj_description(p.oid, 'pg_proc'), '')::text as note
-from pg_catalog.pg_proc as p
-where p.pronamespace = 'postbus'::regnamespace and p.proname like 'capture\_%'
-order by p.proname
+const captureTriggers = `-- name: CaptureTriggers :many
+select
+    t.tgname::text as name,
+    t.tgrelid::regclass::text as table_name,
+    coalesce(t.tgrelid = to_regclass($1), false)::boolean as in_place,
+    (t.tgenabled <> 'D')::boolean as enabled
+from pg_catalog.pg_trigger as t
+inner join pg_catalog.pg_proc as p on p.oid = t.tgfoid
+where
+    p.pronamespace = 'postbus'::regnamespace
+    and p.proname = $2::text
+    and not t.tgisinternal
+    and t.tgparentid = 0
+order by t.tgname
 `
 
-type CaptureFunctionsRow struct {
-	Name string
-	Note string
+type CaptureTriggersParams struct {
+	TableName    string
+	FunctionName string
 }
 
-// Every capture function in the database with its note; the note begins with the application's name.
-func (q *Queries) CaptureFunctions(ctx context.Context) ([]CaptureFunctionsRow, error) {
-	rows, err := q.db.Query(ctx, captureFunctions)
+type CaptureTriggersRow struct {
+	Name      string
+	TableName string
+	InPlace   bool
+	Enabled   bool
+}
+
+// The triggers of a capture on whatever table: where a declaration names another table, those on the old one go. Clones on
+// partitions go with their parent.
+func (q *Queries) CaptureTriggers(ctx context.Context, arg CaptureTriggersParams) ([]CaptureTriggersRow, error) {
+	rows, err := q.db.Query(ctx, captureTriggers, arg.TableName, arg.FunctionName)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []CaptureFunctionsRow
+	var items []CaptureTriggersRow
 	for rows.Next() {
-		var i CaptureFunctionsRow
-		if err := rows.Scan(&i.Name, &i.Note); err != nil {
+		var i CaptureTriggersRow
+		if err := rows.Scan(
+			&i.Name,
+			&i.TableName,
+			&i.InPlace,
+			&i.Enabled,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -64,39 +86,57 @@ func (q *Queries) CaptureFunctions(ctx context.Context) ([]CaptureFunctionsRow, 
 	return items, nil
 }
 
-const captureTriggers = `-- name: CaptureTriggers :many
-select t.tgname::text as name, pg_get_triggerdef(t.oid)::text as definition, (t.tgenabled <> 'D')::boolean as enabled
-from pg_catalog.pg_trigger as t
-inner join pg_catalog.pg_proc as p on p.oid = t.tgfoid
+const installedCaptures = `-- name: InstalledCaptures :many
+select
+    p.proname::text as function_name,
+    coalesce(obj_description(p.oid, 'pg_proc'), '')::text as note,
+    coalesce(min(format('%I.%I', n.nspname, c.relname)), '')::text as table_name,
+    coalesce(bool_or(t.tgtype & 4 > 0), false)::boolean as on_insert,
+    coalesce(bool_or(t.tgtype & 16 > 0), false)::boolean as on_update,
+    coalesce(bool_or(t.tgtype & 8 > 0), false)::boolean as on_delete,
+    coalesce(bool_and(t.tgenabled <> 'D'), false)::boolean as enabled
+from pg_catalog.pg_proc as p
+left join pg_catalog.pg_trigger as t on t.tgfoid = p.oid and not t.tgisinternal and t.tgparentid = 0
+left join pg_catalog.pg_class as c on c.oid = t.tgrelid
+left join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
 where
-    t.tgrelid = to_regclass($1)
-    and p.pronamespace = 'postbus'::regnamespace
-    and p.proname = $2::text
-    and not t.tgisinternal
-order by t.tgname
+    p.pronamespace = 'postbus'::regnamespace
+    and p.proname like 'capture\_%'
+    and p.prorettype = 'trigger'::regtype
+group by p.oid, p.proname
+order by p.proname
 `
 
-type CaptureTriggersParams struct {
-	TableName    string
+type InstalledCapturesRow struct {
 	FunctionName string
+	Note         string
+	TableName    string
+	OnInsert     bool
+	OnUpdate     bool
+	OnDelete     bool
+	Enabled      bool
 }
 
-type CaptureTriggersRow struct {
-	Name       string
-	Definition string
-	Enabled    bool
-}
-
-func (q *Queries) CaptureTriggers(ctx context.Context, arg CaptureTriggersParams) ([]CaptureTriggersRow, error) {
-	rows, err := q.db.Query(ctx, captureTriggers, arg.TableName, arg.FunctionName)
+// Every capture in the database: its function, the note on it, and what its triggers are. A trigger's type is a bit for each
+// operation.
+func (q *Queries) InstalledCaptures(ctx context.Context) ([]InstalledCapturesRow, error) {
+	rows, err := q.db.Query(ctx, installedCaptures)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []CaptureTriggersRow
+	var items []InstalledCapturesRow
 	for rows.Next() {
-		var i CaptureTriggersRow
-		if err := rows.Scan(&i.Name, &i.Definition, &i.Enabled); err != nil {
+		var i InstalledCapturesRow
+		if err := rows.Scan(
+			&i.FunctionName,
+			&i.Note,
+			&i.TableName,
+			&i.OnInsert,
+			&i.OnUpdate,
+			&i.OnDelete,
+			&i.Enabled,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -121,6 +161,37 @@ type PrimaryKeyParams struct {
 
 func (q *Queries) PrimaryKey(ctx context.Context, arg PrimaryKeyParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, primaryKey, arg.TableName)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var column_name string
+		if err := rows.Scan(&column_name); err != nil {
+			return nil, err
+		}
+		items = append(items, column_name)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const tableColumns = `-- name: TableColumns :many
+select a.attname::text as column_name
+from pg_catalog.pg_attribute as a
+where a.attrelid = to_regclass($1) and a.attnum > 0 and not a.attisdropped
+order by a.attnum
+`
+
+type TableColumnsParams struct {
+	TableName string
+}
+
+func (q *Queries) TableColumns(ctx context.Context, arg TableColumnsParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, tableColumns, arg.TableName)
 	if err != nil {
 		return nil, err
 	}

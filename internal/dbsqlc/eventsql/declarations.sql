@@ -15,15 +15,16 @@ select name, coalesce(app, '')::text as app, description, subject, exposure from
 
 -- Adds this declaration beside what others declare; saying it again only proves that it is alive.
 -- name: DeclareSubscription :exec
-insert into postbus.subscriptions (name, declaration, app, types, coalesces, queue, max_attempts, effect)
-values (@name, @declaration, @app, @types, @coalesces, @queue, @max_attempts, @effect)
+insert into postbus.subscriptions (name, declaration, app, types, coalesces, batch, queue, max_attempts, effect)
+values (@name, @declaration, @app, @types, @coalesces, @batch, @queue, @max_attempts, @effect)
 on conflict (name, declaration) do update set seen_at = clock_timestamp();
 
 -- A name belongs to the application that declared it, or to all that share it (app is ''), until nobody has for the grace.
 -- name: SubscriptionOwner :one
 select app
 from postbus.subscriptions
-where name = @name and app <> @app and seen_at > clock_timestamp() - make_interval(secs => @grace_seconds::float8)
+where name = @name and app <> @app
+    and (seen_at > clock_timestamp() - make_interval(secs => @grace_seconds::float8) or app = '(by-hand)')
 limit 1;
 
 -- name: TouchTypes :exec
@@ -36,10 +37,12 @@ where declaration = any(@declarations::text[]) and seen_at < clock_timestamp() -
 
 -- Read after the claim, in its transaction and as a statement of its own: under READ COMMITTED it sees every
 -- subscription that was registered before now, so one registered between the two is not missed.
+-- What was declared by hand does not expire.
 -- name: SubscriptionsSeenWithin :many
-select name, app, types, coalesces, queue, max_attempts, effect, declared_at, seen_at
+select name, app, types, coalesces, batch, queue, max_attempts, effect, declared_at,
+    (case when app = '(by-hand)' then clock_timestamp() else seen_at end)::timestamptz as seen_at
 from postbus.subscriptions
-where seen_at > clock_timestamp() - make_interval(secs => @grace_seconds::float8)
+where seen_at > clock_timestamp() - make_interval(secs => @grace_seconds::float8) or app = '(by-hand)'
 order by name, declared_at;
 
 -- The types that may leave as webhooks, declared in Go or in SQL. Read after the claim like the subscriptions.
@@ -59,6 +62,11 @@ delete from postbus.event_types where name = @name and (app is null or seen_at <
 insert into postbus.settings (name, value) values (@name, @value)
 on conflict (name) do update set value = excluded.value;
 
--- Kinds that a living instance runs.
+-- Kinds that a living instance runs, or that a worker claimed in the last five minutes.
 -- name: LivingKinds :many
-select distinct unnest(kinds)::text as kind from postbus.instances where seen_at > clock_timestamp() - make_interval(secs => @living_seconds::float8);
+select distinct unnest(l.kinds)::text as kind
+from (
+    select i.kinds from postbus.instances as i where i.seen_at > clock_timestamp() - make_interval(secs => @living_seconds::float8)
+    union all
+    select w.kinds from postbus.workers as w where w.seen_at > clock_timestamp() - interval '5 minutes'
+) as l;

@@ -11,8 +11,8 @@ import (
 )
 
 const declareSubscription = `-- name: DeclareSubscription :exec
-insert into postbus.subscriptions (name, declaration, app, types, coalesces, queue, max_attempts, effect)
-values ($1, $2, $3, $4, $5, $6, $7, $8)
+insert into postbus.subscriptions (name, declaration, app, types, coalesces, batch, queue, max_attempts, effect)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 on conflict (name, declaration) do update set seen_at = clock_timestamp()
 `
 
@@ -22,6 +22,7 @@ type DeclareSubscriptionParams struct {
 	App         string
 	Types       []string
 	Coalesces   bool
+	Batch       int32
 	Queue       string
 	MaxAttempts int32
 	Effect      string
@@ -35,6 +36,7 @@ func (q *Queries) DeclareSubscription(ctx context.Context, arg DeclareSubscripti
 		arg.App,
 		arg.Types,
 		arg.Coalesces,
+		arg.Batch,
 		arg.Queue,
 		arg.MaxAttempts,
 		arg.Effect,
@@ -138,14 +140,19 @@ func (q *Queries) ExposedTypes(ctx context.Context) ([]string, error) {
 }
 
 const livingKinds = `-- name: LivingKinds :many
-select distinct unnest(kinds)::text as kind from postbus.instances where seen_at > clock_timestamp() - make_interval(secs => $1::float8)
+select distinct unnest(l.kinds)::text as kind
+from (
+    select i.kinds from postbus.instances as i where i.seen_at > clock_timestamp() - make_interval(secs => $1::float8)
+    union all
+    select w.kinds from postbus.workers as w where w.seen_at > clock_timestamp() - interval '5 minutes'
+) as l
 `
 
 type LivingKindsParams struct {
 	LivingSeconds float64
 }
 
-// Kinds that a living instance runs.
+// Kinds that a living instance runs, or that a worker claimed in the last five minutes.
 func (q *Queries) LivingKinds(ctx context.Context, arg LivingKindsParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, livingKinds, arg.LivingSeconds)
 	if err != nil {
@@ -221,7 +228,8 @@ func (q *Queries) SetSetting(ctx context.Context, arg SetSettingParams) error {
 const subscriptionOwner = `-- name: SubscriptionOwner :one
 select app
 from postbus.subscriptions
-where name = $1 and app <> $2 and seen_at > clock_timestamp() - make_interval(secs => $3::float8)
+where name = $1 and app <> $2
+    and (seen_at > clock_timestamp() - make_interval(secs => $3::float8) or app = '(by-hand)')
 limit 1
 `
 
@@ -240,9 +248,10 @@ func (q *Queries) SubscriptionOwner(ctx context.Context, arg SubscriptionOwnerPa
 }
 
 const subscriptionsSeenWithin = `-- name: SubscriptionsSeenWithin :many
-select name, app, types, coalesces, queue, max_attempts, effect, declared_at, seen_at
+select name, app, types, coalesces, batch, queue, max_attempts, effect, declared_at,
+    (case when app = '(by-hand)' then clock_timestamp() else seen_at end)::timestamptz as seen_at
 from postbus.subscriptions
-where seen_at > clock_timestamp() - make_interval(secs => $1::float8)
+where seen_at > clock_timestamp() - make_interval(secs => $1::float8) or app = '(by-hand)'
 order by name, declared_at
 `
 
@@ -255,6 +264,7 @@ type SubscriptionsSeenWithinRow struct {
 	App         string
 	Types       []string
 	Coalesces   bool
+	Batch       int32
 	Queue       string
 	MaxAttempts int32
 	Effect      string
@@ -264,6 +274,7 @@ type SubscriptionsSeenWithinRow struct {
 
 // Read after the claim, in its transaction and as a statement of its own: under READ COMMITTED it sees every
 // subscription that was registered before now, so one registered between the two is not missed.
+// What was declared by hand does not expire.
 func (q *Queries) SubscriptionsSeenWithin(ctx context.Context, arg SubscriptionsSeenWithinParams) ([]SubscriptionsSeenWithinRow, error) {
 	rows, err := q.db.Query(ctx, subscriptionsSeenWithin, arg.GraceSeconds)
 	if err != nil {
@@ -278,6 +289,7 @@ func (q *Queries) SubscriptionsSeenWithin(ctx context.Context, arg Subscriptions
 			&i.App,
 			&i.Types,
 			&i.Coalesces,
+			&i.Batch,
 			&i.Queue,
 			&i.MaxAttempts,
 			&i.Effect,

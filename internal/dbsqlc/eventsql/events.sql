@@ -23,8 +23,12 @@ select
 
 -- The promise "no cursor": every unmarked, due row is claimed in the end, whatever its seq. floor_seq only says where this
 -- scan starts; the relay scans from 0 at a bounded interval and before it sleeps. Rows that another relay holds are skipped.
+-- fresh says that no claim before this one came to anything, not even to a failure.
 -- name: ClaimEvents :many
-select id, seq, type, owner_id, subject, coalesce(trace, '')::text as trace, attempts
+select
+    id, seq, type, owner_id, subject, coalesce(trace, '')::text as trace, attempts,
+    occurred_at, clock_timestamp()::timestamptz as claimed_at, (last_error is null)::boolean as fresh,
+    coalesce(case when type = 'postbus.enqueue' then data::text end, '')::text as enqueued
 from postbus.events
 where
     fanned_out_at is null
@@ -82,6 +86,41 @@ select
 from postbus.events
 where id = @id;
 
+-- The events of jobs that begin at the same time.
+-- name: EventsByID :many
+select
+    id, seq, type, owner_id, subject, occurred_at, data, trace, fanned_out_at, fanout,
+    attempts, last_error, next_attempt_at, poisoned_at
+from postbus.events
+where id = any(@ids::uuid[]);
+
+-- The events of a wide job that are still its own, in order, behind after_seq. The job names the range of their seqs.
+-- name: EventsOfJob :many
+select
+    id, seq, type, owner_id, subject, occurred_at, data, trace, fanned_out_at, fanout,
+    attempts, last_error, next_attempt_at, poisoned_at
+from postbus.events
+where seq between @first_seq::bigint and @last_seq::bigint and seq > @after_seq::bigint
+    and fanout ->> @subscription::text = @job_id::text
+order by seq
+limit @most;
+
+-- The promise "exactly one job": of two runs of one wide job, the second finds that these events have left it.
+-- name: HoldEventsOfJob :many
+select seq, owner_id
+from postbus.events
+where seq between @first_seq::bigint and @last_seq::bigint
+    and (seq = any(@seqs::bigint[]) or seq >= @rest_seq::bigint)
+    and fanout ->> @subscription::text = @job_id::text
+order by seq
+for update;
+
+-- name: MoveEvents :exec
+update postbus.events as e
+set fanout = e.fanout || jsonb_build_object(@subscription::text, m.job_id)
+from (select unnest(@seqs::bigint[]) as seq, unnest(@job_ids::text[]) as job_id) as m
+where e.seq = m.seq;
+
 -- name: LatestFor :one
 select
     id, seq, type, owner_id, subject, occurred_at, data, trace, fanned_out_at, fanout,
@@ -96,14 +135,21 @@ select fanned_out_at, fanout
 from postbus.events
 where id = @id;
 
--- A page of events, newest first; before_seq is the keyset (0 on the first page).
+-- The newest events with their data, for tests.
+-- name: NewestEvents :many
+select id, type, owner_id, subject, data
+from postbus.events
+order by seq desc
+limit @most;
+
+-- A page of events without their data, newest first, from before_seq (not included) down to from_seq.
 -- name: ListEvents :many
 select
-    id, seq, type, owner_id, subject, occurred_at, data, trace, fanned_out_at, fanout,
+    id, seq, type, owner_id, subject, occurred_at, trace, fanned_out_at, fanout,
     attempts, last_error, next_attempt_at, poisoned_at
 from postbus.events
 where
-    (@before_seq::bigint = 0 or seq < @before_seq)
+    seq < @before_seq::bigint and seq >= @from_seq::bigint
     and (cardinality(@types::text[]) = 0 or type = any(@types))
     and (@owner_id::text = '' or owner_id = @owner_id)
     and (@subject::text = '' or subject = @subject)
@@ -118,16 +164,23 @@ where
 order by seq desc
 limit @page_size;
 
--- The backlog, counted up to a cap, and how long its oldest row has waited.
+-- The backlog, counted up to a cap, and how long its oldest row has waited: of the first by seq, which is drawn with the time.
 -- name: Backlog :one
 select
     count(*) as events,
-    coalesce(extract(epoch from clock_timestamp() - min(b.occurred_at)), 0)::float8 as oldest_seconds
+    coalesce(extract(epoch from clock_timestamp() - (
+        select min(o.occurred_at)
+        from (
+            select e.occurred_at from postbus.events as e
+            where e.fanned_out_at is null and e.poisoned_at is null
+            order by e.seq
+            limit 10
+        ) as o
+    )), 0)::float8 as oldest_seconds
 from (
-    select e.occurred_at
+    select
     from postbus.events as e
     where fanned_out_at is null and poisoned_at is null
-    order by seq
     limit @cap
 ) as b;
 

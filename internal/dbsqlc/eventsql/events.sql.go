@@ -38,12 +38,19 @@ func (q *Queries) AnyClaimable(ctx context.Context, arg AnyClaimableParams) (boo
 const backlog = `-- name: Backlog :one
 select
     count(*) as events,
-    coalesce(extract(epoch from clock_timestamp() - min(b.occurred_at)), 0)::float8 as oldest_seconds
+    coalesce(extract(epoch from clock_timestamp() - (
+        select min(o.occurred_at)
+        from (
+            select e.occurred_at from postbus.events as e
+            where e.fanned_out_at is null and e.poisoned_at is null
+            order by e.seq
+            limit 10
+        ) as o
+    )), 0)::float8 as oldest_seconds
 from (
-    select e.occurred_at
+    select
     from postbus.events as e
     where fanned_out_at is null and poisoned_at is null
-    order by seq
     limit $1
 ) as b
 `
@@ -57,7 +64,7 @@ type BacklogRow struct {
 	OldestSeconds float64
 }
 
-// The backlog, counted up to a cap, and how long its oldest row has waited.
+// The backlog, counted up to a cap, and how long its oldest row has waited: of the first by seq, which is drawn with the time.
 func (q *Queries) Backlog(ctx context.Context, arg BacklogParams) (BacklogRow, error) {
 	row := q.db.QueryRow(ctx, backlog, arg.Cap)
 	var i BacklogRow
@@ -66,7 +73,10 @@ func (q *Queries) Backlog(ctx context.Context, arg BacklogParams) (BacklogRow, e
 }
 
 const claimEvents = `-- name: ClaimEvents :many
-select id, seq, type, owner_id, subject, coalesce(trace, '')::text as trace, attempts
+select
+    id, seq, type, owner_id, subject, coalesce(trace, '')::text as trace, attempts,
+    occurred_at, clock_timestamp()::timestamptz as claimed_at, (last_error is null)::boolean as fresh,
+    coalesce(case when type = 'postbus.enqueue' then data::text end, '')::text as enqueued
 from postbus.events
 where
     fanned_out_at is null
@@ -84,17 +94,22 @@ type ClaimEventsParams struct {
 }
 
 type ClaimEventsRow struct {
-	ID       string
-	Seq      int64
-	Type     string
-	OwnerID  string
-	Subject  string
-	Trace    string
-	Attempts int32
+	ID         string
+	Seq        int64
+	Type       string
+	OwnerID    string
+	Subject    string
+	Trace      string
+	Attempts   int32
+	OccurredAt time.Time
+	ClaimedAt  time.Time
+	Fresh      bool
+	Enqueued   string
 }
 
 // The promise "no cursor": every unmarked, due row is claimed in the end, whatever its seq. floor_seq only says where this
 // scan starts; the relay scans from 0 at a bounded interval and before it sleeps. Rows that another relay holds are skipped.
+// fresh says that no claim before this one came to anything, not even to a failure.
 func (q *Queries) ClaimEvents(ctx context.Context, arg ClaimEventsParams) ([]ClaimEventsRow, error) {
 	rows, err := q.db.Query(ctx, claimEvents, arg.FloorSeq, arg.BatchSize)
 	if err != nil {
@@ -112,6 +127,10 @@ func (q *Queries) ClaimEvents(ctx context.Context, arg ClaimEventsParams) ([]Cla
 			&i.Subject,
 			&i.Trace,
 			&i.Attempts,
+			&i.OccurredAt,
+			&i.ClaimedAt,
+			&i.Fresh,
+			&i.Enqueued,
 		); err != nil {
 			return nil, err
 		}
@@ -203,6 +222,117 @@ func (q *Queries) EventByID(ctx context.Context, arg EventByIDParams) (PostbusEv
 	return i, err
 }
 
+const eventsByID = `-- name: EventsByID :many
+select
+    id, seq, type, owner_id, subject, occurred_at, data, trace, fanned_out_at, fanout,
+    attempts, last_error, next_attempt_at, poisoned_at
+from postbus.events
+where id = any($1::uuid[])
+`
+
+type EventsByIDParams struct {
+	Ids []string
+}
+
+// The events of jobs that begin at the same time.
+func (q *Queries) EventsByID(ctx context.Context, arg EventsByIDParams) ([]PostbusEvent, error) {
+	rows, err := q.db.Query(ctx, eventsByID, arg.Ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PostbusEvent
+	for rows.Next() {
+		var i PostbusEvent
+		if err := rows.Scan(
+			&i.ID,
+			&i.Seq,
+			&i.Type,
+			&i.OwnerID,
+			&i.Subject,
+			&i.OccurredAt,
+			&i.Data,
+			&i.Trace,
+			&i.FannedOutAt,
+			&i.Fanout,
+			&i.Attempts,
+			&i.LastError,
+			&i.NextAttemptAt,
+			&i.PoisonedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const eventsOfJob = `-- name: EventsOfJob :many
+select
+    id, seq, type, owner_id, subject, occurred_at, data, trace, fanned_out_at, fanout,
+    attempts, last_error, next_attempt_at, poisoned_at
+from postbus.events
+where seq between $1::bigint and $2::bigint and seq > $3::bigint
+    and fanout ->> $4::text = $5::text
+order by seq
+limit $6
+`
+
+type EventsOfJobParams struct {
+	FirstSeq     int64
+	LastSeq      int64
+	AfterSeq     int64
+	Subscription string
+	JobID        string
+	Most         int32
+}
+
+// The events of a wide job that are still its own, in order, behind after_seq. The job names the range of their seqs.
+func (q *Queries) EventsOfJob(ctx context.Context, arg EventsOfJobParams) ([]PostbusEvent, error) {
+	rows, err := q.db.Query(ctx, eventsOfJob,
+		arg.FirstSeq,
+		arg.LastSeq,
+		arg.AfterSeq,
+		arg.Subscription,
+		arg.JobID,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PostbusEvent
+	for rows.Next() {
+		var i PostbusEvent
+		if err := rows.Scan(
+			&i.ID,
+			&i.Seq,
+			&i.Type,
+			&i.OwnerID,
+			&i.Subject,
+			&i.OccurredAt,
+			&i.Data,
+			&i.Trace,
+			&i.FannedOutAt,
+			&i.Fanout,
+			&i.Attempts,
+			&i.LastError,
+			&i.NextAttemptAt,
+			&i.PoisonedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const fanoutOf = `-- name: FanoutOf :one
 select fanned_out_at, fanout
 from postbus.events
@@ -261,6 +391,58 @@ func (q *Queries) HoldEvent(ctx context.Context, arg HoldEventParams) (PostbusEv
 	return i, err
 }
 
+const holdEventsOfJob = `-- name: HoldEventsOfJob :many
+select seq, owner_id
+from postbus.events
+where seq between $1::bigint and $2::bigint
+    and (seq = any($3::bigint[]) or seq >= $4::bigint)
+    and fanout ->> $5::text = $6::text
+order by seq
+for update
+`
+
+type HoldEventsOfJobParams struct {
+	FirstSeq     int64
+	LastSeq      int64
+	Seqs         []int64
+	RestSeq      int64
+	Subscription string
+	JobID        string
+}
+
+type HoldEventsOfJobRow struct {
+	Seq     int64
+	OwnerID string
+}
+
+// The promise "exactly one job": of two runs of one wide job, the second finds that these events have left it.
+func (q *Queries) HoldEventsOfJob(ctx context.Context, arg HoldEventsOfJobParams) ([]HoldEventsOfJobRow, error) {
+	rows, err := q.db.Query(ctx, holdEventsOfJob,
+		arg.FirstSeq,
+		arg.LastSeq,
+		arg.Seqs,
+		arg.RestSeq,
+		arg.Subscription,
+		arg.JobID,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []HoldEventsOfJobRow
+	for rows.Next() {
+		var i HoldEventsOfJobRow
+		if err := rows.Scan(&i.Seq, &i.OwnerID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const latestFor = `-- name: LatestFor :one
 select
     id, seq, type, owner_id, subject, occurred_at, data, trace, fanned_out_at, fanout,
@@ -300,28 +482,29 @@ func (q *Queries) LatestFor(ctx context.Context, arg LatestForParams) (PostbusEv
 
 const listEvents = `-- name: ListEvents :many
 select
-    id, seq, type, owner_id, subject, occurred_at, data, trace, fanned_out_at, fanout,
+    id, seq, type, owner_id, subject, occurred_at, trace, fanned_out_at, fanout,
     attempts, last_error, next_attempt_at, poisoned_at
 from postbus.events
 where
-    ($1::bigint = 0 or seq < $1)
-    and (cardinality($2::text[]) = 0 or type = any($2))
-    and ($3::text = '' or owner_id = $3)
-    and ($4::text = '' or subject = $4)
+    seq < $1::bigint and seq >= $2::bigint
+    and (cardinality($3::text[]) = 0 or type = any($3))
+    and ($4::text = '' or owner_id = $4)
+    and ($5::text = '' or subject = $5)
     and (
-        $5::text = ''
-        or ($5 = 'fanned' and fanned_out_at is not null)
-        or ($5 = 'pending' and fanned_out_at is null and poisoned_at is null)
-        or ($5 = 'poisoned' and poisoned_at is not null)
+        $6::text = ''
+        or ($6 = 'fanned' and fanned_out_at is not null)
+        or ($6 = 'pending' and fanned_out_at is null and poisoned_at is null)
+        or ($6 = 'poisoned' and poisoned_at is not null)
     )
-    and ($6::timestamptz is null or occurred_at >= $6)
-    and ($7::timestamptz is null or occurred_at < $7)
+    and ($7::timestamptz is null or occurred_at >= $7)
+    and ($8::timestamptz is null or occurred_at < $8)
 order by seq desc
-limit $8
+limit $9
 `
 
 type ListEventsParams struct {
 	BeforeSeq int64
+	FromSeq   int64
 	Types     []string
 	OwnerID   string
 	Subject   string
@@ -331,10 +514,27 @@ type ListEventsParams struct {
 	PageSize  int32
 }
 
-// A page of events, newest first; before_seq is the keyset (0 on the first page).
-func (q *Queries) ListEvents(ctx context.Context, arg ListEventsParams) ([]PostbusEvent, error) {
+type ListEventsRow struct {
+	ID            string
+	Seq           int64
+	Type          string
+	OwnerID       string
+	Subject       string
+	OccurredAt    time.Time
+	Trace         *string
+	FannedOutAt   *time.Time
+	Fanout        []byte
+	Attempts      int32
+	LastError     *string
+	NextAttemptAt *time.Time
+	PoisonedAt    *time.Time
+}
+
+// A page of events without their data, newest first, from before_seq (not included) down to from_seq.
+func (q *Queries) ListEvents(ctx context.Context, arg ListEventsParams) ([]ListEventsRow, error) {
 	rows, err := q.db.Query(ctx, listEvents,
 		arg.BeforeSeq,
+		arg.FromSeq,
 		arg.Types,
 		arg.OwnerID,
 		arg.Subject,
@@ -347,9 +547,9 @@ func (q *Queries) ListEvents(ctx context.Context, arg ListEventsParams) ([]Postb
 		return nil, err
 	}
 	defer rows.Close()
-	var items []PostbusEvent
+	var items []ListEventsRow
 	for rows.Next() {
-		var i PostbusEvent
+		var i ListEventsRow
 		if err := rows.Scan(
 			&i.ID,
 			&i.Seq,
@@ -357,7 +557,6 @@ func (q *Queries) ListEvents(ctx context.Context, arg ListEventsParams) ([]Postb
 			&i.OwnerID,
 			&i.Subject,
 			&i.OccurredAt,
-			&i.Data,
 			&i.Trace,
 			&i.FannedOutAt,
 			&i.Fanout,
@@ -465,6 +664,70 @@ func (q *Queries) MarkFanned(ctx context.Context, arg MarkFannedParams) error {
 		arg.Fanouts,
 	)
 	return err
+}
+
+const moveEvents = `-- name: MoveEvents :exec
+update postbus.events as e
+set fanout = e.fanout || jsonb_build_object($1::text, m.job_id)
+from (select unnest($2::bigint[]) as seq, unnest($3::text[]) as job_id) as m
+where e.seq = m.seq
+`
+
+type MoveEventsParams struct {
+	Subscription string
+	Seqs         []int64
+	JobIds       []string
+}
+
+func (q *Queries) MoveEvents(ctx context.Context, arg MoveEventsParams) error {
+	_, err := q.db.Exec(ctx, moveEvents, arg.Subscription, arg.Seqs, arg.JobIds)
+	return err
+}
+
+const newestEvents = `-- name: NewestEvents :many
+select id, type, owner_id, subject, data
+from postbus.events
+order by seq desc
+limit $1
+`
+
+type NewestEventsParams struct {
+	Most int32
+}
+
+type NewestEventsRow struct {
+	ID      string
+	Type    string
+	OwnerID string
+	Subject string
+	Data    []byte
+}
+
+// The newest events with their data, for tests.
+func (q *Queries) NewestEvents(ctx context.Context, arg NewestEventsParams) ([]NewestEventsRow, error) {
+	rows, err := q.db.Query(ctx, newestEvents, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []NewestEventsRow
+	for rows.Next() {
+		var i NewestEventsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Type,
+			&i.OwnerID,
+			&i.Subject,
+			&i.Data,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const notifyEvents = `-- name: NotifyEvents :exec

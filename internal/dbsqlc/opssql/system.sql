@@ -1,10 +1,17 @@
--- Kinds that processes of the last day have declared, and how many of those that live run each. The table has a row a process.
+-- Kinds that processes of the last day have declared, or that workers elsewhere serve, and how many of those that live run each, or
+-- have claimed it in the last five minutes. The tables have a row a process, a kind and a worker.
 -- name: DeclaredKinds :many
 select
     k.kind::text as kind,
-    count(*) filter (where i.seen_at > clock_timestamp() - make_interval(secs => @living_seconds::float8)) as instances
-from postbus.instances as i
-cross join lateral unnest(i.kinds) as k (kind)
+    count(*) filter (where k.alive) as instances
+from (
+    select unnest(i.kinds) as kind, i.seen_at > clock_timestamp() - make_interval(secs => @living_seconds::float8) as alive
+    from postbus.instances as i
+    union all
+    select d.name as kind, false as alive from postbus.kinds as d where d.external
+    union all
+    select unnest(w.kinds) as kind, true as alive from postbus.workers as w where w.seen_at > clock_timestamp() - interval '5 minutes'
+) as k
 group by k.kind
 order by k.kind;
 

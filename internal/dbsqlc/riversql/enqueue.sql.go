@@ -20,28 +20,49 @@ with raw as (
         unnest($5::text[]) as queue,
         unnest($6::int[]) as max_attempts,
         unnest($7::timestamptz[]) as run_at,
-        unnest($8::bytea[]) as unique_key
+        unnest($8::bytea[]) as unique_key,
+        unnest($9::text[]) as verdict,
+        unnest($10::bigint[]) as wait_us,
+        unnest($11::text[]) as error,
+        unnest($12::text[]) as trace
 ),
 input as materialized (
     select
-        raw.ord, raw.kind, raw.args, raw.metadata, raw.queue, raw.max_attempts, raw.unique_key,
-        nullif(raw.run_at, '0001-01-01 00:00:00+00'::timestamptz) as run_at,
+        raw.ord, raw.kind, raw.args, raw.metadata, raw.queue, raw.max_attempts, raw.unique_key, raw.error, raw.trace,
+        raw.verdict in ('failed', 'discarded') as spent,
+        raw.verdict = 'failed' and raw.max_attempts > 1 as again,
+        raw.verdict = 'discarded' or (raw.verdict = 'failed' and raw.max_attempts = 1) as ended,
+        case
+            when raw.verdict <> '' then clock_timestamp() + raw.wait_us * interval '1 microsecond'
+            else nullif(raw.run_at, '0001-01-01 00:00:00+00'::timestamptz)
+        end as run_at,
         nextval('postbus.river_job_id_seq') as id
     from raw
 ),
 inserted as (
     insert into postbus.river_job as j (
-        id, args, created_at, kind, max_attempts, metadata, queue, scheduled_at, state, unique_key, unique_states
+        id, args, created_at, kind, max_attempts, metadata, queue, scheduled_at, state, unique_key, unique_states,
+        attempt, attempted_at, finalized_at, errors
     )
     select
         input.id, input.args::jsonb, clock_timestamp(), input.kind, input.max_attempts, input.metadata::jsonb, input.queue,
         coalesce(input.run_at, clock_timestamp()),
         case
+            when input.ended then 'discarded'::postbus.river_job_state
+            when input.again and input.run_at > clock_timestamp() + interval '5 seconds' then 'retryable'::postbus.river_job_state
             when input.run_at > clock_timestamp() + interval '5 seconds' then 'scheduled'::postbus.river_job_state
             else 'available'::postbus.river_job_state
         end,
         input.unique_key,
-        case when input.unique_key is not null then b'11110101' end
+        case when input.unique_key is not null then b'11110101' end,
+        input.spent::int,
+        case when input.spent then clock_timestamp() end,
+        case when input.ended then clock_timestamp() end,
+        case
+            when input.spent then array[jsonb_build_object(
+                'at', clock_timestamp(), 'attempt', 1, 'error', input.error, 'trace', input.trace
+            )]
+        end
     from input
     order by input.unique_key nulls first, input.ord
     on conflict (unique_key)
@@ -52,8 +73,8 @@ inserted as (
     returning j.id, j.unique_key
 ),
 told as (
-    select pg_notify('postbus.river_insert', json_build_object('queue', woken.queue)::text)
-    from (select unnest($9::text[]) as queue) as woken
+    select postbus.wake_queue(woken.queue)
+    from (select unnest($13::text[]) as queue) as woken
 )
 select input.ord::int as ord, coalesce(fresh.id, standing.id)::bigint as id
 from input
@@ -71,6 +92,10 @@ type InsertJobsParams struct {
 	MaxAttempts []int32
 	RunAts      []time.Time
 	UniqueKeys  [][]byte
+	Verdicts    []string
+	WaitUs      []int64
+	Errors      []string
+	Traces      []string
 	Wake        []string
 }
 
@@ -83,6 +108,7 @@ type InsertJobsRow struct {
 // A duplicate unique key answers with the job that stands: the update that changes nothing waits for a concurrent insert
 // of the same key and sees its id. Keys are inserted in order, so that two batches with the same keys do not deadlock.
 // The notifications wake River's producers when the transaction commits.
+// A verdict says what came of a first attempt that was made elsewhere: the job begins as SettleJobs would leave it.
 func (q *Queries) InsertJobs(ctx context.Context, arg InsertJobsParams) ([]InsertJobsRow, error) {
 	rows, err := q.db.Query(ctx, insertJobs,
 		arg.Ords,
@@ -93,6 +119,10 @@ func (q *Queries) InsertJobs(ctx context.Context, arg InsertJobsParams) ([]Inser
 		arg.MaxAttempts,
 		arg.RunAts,
 		arg.UniqueKeys,
+		arg.Verdicts,
+		arg.WaitUs,
+		arg.Errors,
+		arg.Traces,
 		arg.Wake,
 	)
 	if err != nil {
@@ -142,7 +172,7 @@ inserted as (
     from input
 ),
 told as (
-    select pg_notify('postbus.river_insert', json_build_object('queue', woken.queue)::text)
+    select postbus.wake_queue(woken.queue)
     from (select unnest($8::text[]) as queue) as woken
 )
 select input.ord::int as ord, input.id::bigint as id
@@ -197,7 +227,7 @@ func (q *Queries) InsertPlainJobs(ctx context.Context, arg InsertPlainJobsParams
 }
 
 const wakeQueues = `-- name: WakeQueues :exec
-select pg_notify('postbus.river_insert', json_build_object('queue', woken.queue)::text)
+select postbus.wake_queue(woken.queue)
 from (select unnest($1::text[]) as queue) as woken
 `
 
@@ -205,7 +235,7 @@ type WakeQueuesParams struct {
 	Queues []string
 }
 
-// Tells River's producers that the queues have something to fetch.
+// Tells River's producers, or the workers of an external kind, that the queues have something to fetch.
 func (q *Queries) WakeQueues(ctx context.Context, arg WakeQueuesParams) error {
 	_, err := q.db.Exec(ctx, wakeQueues, arg.Queues)
 	return err

@@ -116,7 +116,7 @@ retried as (
     returning j.id, j.queue
 ),
 told as (
-    select pg_notify('postbus.river_insert', json_build_object('queue', woken.queue)::text)
+    select postbus.wake_queue(woken.queue)
     from (select distinct retried.queue from retried) as woken
 )
 select retried.id
@@ -161,44 +161,21 @@ update postbus.river_job as j
 set metadata = jsonb_build_object('acknowledged_at', clock_timestamp()) || j.metadata
 where j.id = @id and j.state = 'discarded';
 
--- name: CountOpen :many
--- Unfinished and discarded jobs per kind and state, each counted up to @most. Kinds are found by skipping through the index.
-with recursive kinds as (
-    (
-        select j.kind
-        from postbus.river_job as j
-        where j.state in ('available', 'discarded', 'pending', 'retryable', 'running', 'scheduled')
-            and (@kind::text = '' or j.kind = @kind::text)
-        order by j.kind
-        limit 1
-    )
-    union all
-    select (
-        select j.kind
-        from postbus.river_job as j
-        where j.state in ('available', 'discarded', 'pending', 'retryable', 'running', 'scheduled')
-            and j.kind > k.kind
-        order by j.kind
-        limit 1
-    )
-    from kinds as k
-    where k.kind is not null and @kind::text = ''
-)
-select k.kind::text as kind, s.state::text as state, c.n::bigint as n
-from kinds as k
-cross join (
-    select unnest(array['available', 'discarded', 'pending', 'retryable', 'running', 'scheduled']) as state
-) as s
+-- name: CountGroups :many
+-- The jobs of each (state, kind, queue), counted up to @most.
+select g.state::text as state, g.kind::text as kind, c.n::bigint as n
+from (
+    select unnest(@states::text[])::postbus.river_job_state as state, unnest(@kinds::text[]) as kind, unnest(@queues::text[]) as queue
+) as g
 cross join lateral (
     select count(*) as n
     from (
         select from postbus.river_job as j
-        where j.kind = k.kind and j.state = s.state::postbus.river_job_state
-            and j.state in ('available', 'discarded', 'pending', 'retryable', 'running', 'scheduled')
+        where j.state = g.state and j.kind = g.kind and j.queue = g.queue
         limit @most
     ) as m
 ) as c
-where k.kind is not null and c.n > 0;
+where c.n > 0;
 
 -- name: CountWaiting :many
 -- Available jobs that wait for their next attempt (at most 5 s away), per queue and kind: they count as retryable.
@@ -302,8 +279,8 @@ cross join lateral (
     ) as m
 ) as c;
 
--- name: EstimateFinished :many
--- The planner's idea of the finished jobs, from the latest ANALYZE.
+-- name: EstimateStates :many
+-- The planner's idea of the jobs per state, from the latest ANALYZE.
 select e.state::text as state, e.n::bigint as n
 from (
     select
@@ -312,20 +289,7 @@ from (
     from pg_catalog.pg_stats as s
     inner join pg_catalog.pg_class as c on c.oid = 'postbus.river_job'::regclass
     where s.schemaname = 'postbus' and s.tablename = 'river_job' and s.attname = 'state'
-) as e
-where e.state in ('completed', 'cancelled');
-
--- name: SampleKind :many
--- The states of a kind's newest jobs, @most at most.
-select m.state::text as state, count(*) as n
-from (
-    select j.state
-    from postbus.river_job as j
-    where j.kind = @kind
-    order by j.id desc
-    limit @most
-) as m
-group by m.state;
+) as e;
 
 -- name: EstimateKind :one
 -- The planner's idea of how many jobs a kind has.
@@ -373,26 +337,45 @@ cross join lateral (
 having count(*) > 0;
 
 -- name: OldestPendingOf :one
--- OldestPending of one kind, among the first @most that the index has.
+-- OldestPending of one kind, among the @most of each queue that the index has first.
 select min(o.scheduled_at)::timestamptz as scheduled_at
-from (
+from (select unnest(@queues::text[]) as queue) as q
+cross join lateral (
     select j.scheduled_at
     from postbus.river_job as j
-    where j.kind = @kind and j.state = 'available'
-        and j.state in ('available', 'discarded', 'pending', 'retryable', 'running', 'scheduled')
+    where j.state = 'available' and j.kind = @kind and j.queue = q.queue
+    order by j.id
     limit @most
 ) as o
 where o.scheduled_at <= statement_timestamp()
 having count(*) > 0;
 
 -- name: CountUnacked :one
-select count(*)
+-- Discarded jobs that nobody has acknowledged, counted up to @most; beyond it what the planner has of their index.
+select (case when c.n < @most::int then c.n else greatest(c.n, i.reltuples) end)::bigint as n
 from (
-    select from postbus.river_job as j
-    where j.state = 'discarded' and not j.metadata ? 'acknowledged_at'
-        and (@kind::text = '' or j.kind = @kind::text)
+    select count(*) as n
+    from (
+        select from postbus.river_job as j
+        where j.state = 'discarded' and not j.metadata ? 'acknowledged_at'
+        limit @most::int
+    ) as m
+) as c
+cross join pg_catalog.pg_class as i
+where i.oid = 'postbus.postbus_job_unacked'::regclass;
+
+-- name: CountUnackedOf :one
+-- CountUnacked of a kind, among the @most newest of its discarded jobs in each queue.
+select count(*)
+from (select unnest(@queues::text[]) as queue) as q
+cross join lateral (
+    select j.metadata
+    from postbus.river_job as j
+    where j.state = 'discarded' and j.kind = @kind and j.queue = q.queue
+    order by j.id desc
     limit @most
-) as m;
+) as m
+where not m.metadata ? 'acknowledged_at';
 
 -- name: EndedJobs :many
 -- Those of the ids that have ended, or are gone.

@@ -130,67 +130,51 @@ func (q *Queries) CountFinished(ctx context.Context, arg CountFinishedParams) ([
 	return items, nil
 }
 
-const countOpen = `-- name: CountOpen :many
-with recursive kinds as (
-    (
-        select j.kind
-        from postbus.river_job as j
-        where j.state in ('available', 'discarded', 'pending', 'retryable', 'running', 'scheduled')
-            and ($2::text = '' or j.kind = $2::text)
-        order by j.kind
-        limit 1
-    )
-    union all
-    select (
-        select j.kind
-        from postbus.river_job as j
-        where j.state in ('available', 'discarded', 'pending', 'retryable', 'running', 'scheduled')
-            and j.kind > k.kind
-        order by j.kind
-        limit 1
-    )
-    from kinds as k
-    where k.kind is not null and $2::text = ''
-)
-select k.kind::text as kind, s.state::text as state, c.n::bigint as n
-from kinds as k
-cross join (
-    select unnest(array['available', 'discarded', 'pending', 'retryable', 'running', 'scheduled']) as state
-) as s
+const countGroups = `-- name: CountGroups :many
+select g.state::text as state, g.kind::text as kind, c.n::bigint as n
+from (
+    select unnest($1::text[])::postbus.river_job_state as state, unnest($2::text[]) as kind, unnest($3::text[]) as queue
+) as g
 cross join lateral (
     select count(*) as n
     from (
         select from postbus.river_job as j
-        where j.kind = k.kind and j.state = s.state::postbus.river_job_state
-            and j.state in ('available', 'discarded', 'pending', 'retryable', 'running', 'scheduled')
-        limit $1
+        where j.state = g.state and j.kind = g.kind and j.queue = g.queue
+        limit $4
     ) as m
 ) as c
-where k.kind is not null and c.n > 0
+where c.n > 0
 `
 
-type CountOpenParams struct {
-	Most int32
-	Kind string
+type CountGroupsParams struct {
+	States []string
+	Kinds  []string
+	Queues []string
+	Most   int32
 }
 
-type CountOpenRow struct {
-	Kind  string
+type CountGroupsRow struct {
 	State string
+	Kind  string
 	N     int64
 }
 
-// Unfinished and discarded jobs per kind and state, each counted up to @most. Kinds are found by skipping through the index.
-func (q *Queries) CountOpen(ctx context.Context, arg CountOpenParams) ([]CountOpenRow, error) {
-	rows, err := q.db.Query(ctx, countOpen, arg.Most, arg.Kind)
+// The jobs of each (state, kind, queue), counted up to @most.
+func (q *Queries) CountGroups(ctx context.Context, arg CountGroupsParams) ([]CountGroupsRow, error) {
+	rows, err := q.db.Query(ctx, countGroups,
+		arg.States,
+		arg.Kinds,
+		arg.Queues,
+		arg.Most,
+	)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []CountOpenRow
+	var items []CountGroupsRow
 	for rows.Next() {
-		var i CountOpenRow
-		if err := rows.Scan(&i.Kind, &i.State, &i.N); err != nil {
+		var i CountGroupsRow
+		if err := rows.Scan(&i.State, &i.Kind, &i.N); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -202,22 +186,53 @@ func (q *Queries) CountOpen(ctx context.Context, arg CountOpenParams) ([]CountOp
 }
 
 const countUnacked = `-- name: CountUnacked :one
-select count(*)
+select (case when c.n < $1::int then c.n else greatest(c.n, i.reltuples) end)::bigint as n
 from (
-    select from postbus.river_job as j
-    where j.state = 'discarded' and not j.metadata ? 'acknowledged_at'
-        and ($1::text = '' or j.kind = $1::text)
-    limit $2
-) as m
+    select count(*) as n
+    from (
+        select from postbus.river_job as j
+        where j.state = 'discarded' and not j.metadata ? 'acknowledged_at'
+        limit $1::int
+    ) as m
+) as c
+cross join pg_catalog.pg_class as i
+where i.oid = 'postbus.postbus_job_unacked'::regclass
 `
 
 type CountUnackedParams struct {
-	Kind string
 	Most int32
 }
 
+// Discarded jobs that nobody has acknowledged, counted up to @most; beyond it what the planner has of their index.
 func (q *Queries) CountUnacked(ctx context.Context, arg CountUnackedParams) (int64, error) {
-	row := q.db.QueryRow(ctx, countUnacked, arg.Kind, arg.Most)
+	row := q.db.QueryRow(ctx, countUnacked, arg.Most)
+	var n int64
+	err := row.Scan(&n)
+	return n, err
+}
+
+const countUnackedOf = `-- name: CountUnackedOf :one
+select count(*)
+from (select unnest($1::text[]) as queue) as q
+cross join lateral (
+    select j.metadata
+    from postbus.river_job as j
+    where j.state = 'discarded' and j.kind = $2 and j.queue = q.queue
+    order by j.id desc
+    limit $3
+) as m
+where not m.metadata ? 'acknowledged_at'
+`
+
+type CountUnackedOfParams struct {
+	Queues []string
+	Kind   string
+	Most   int32
+}
+
+// CountUnacked of a kind, among the @most newest of its discarded jobs in each queue.
+func (q *Queries) CountUnackedOf(ctx context.Context, arg CountUnackedOfParams) (int64, error) {
+	row := q.db.QueryRow(ctx, countUnackedOf, arg.Queues, arg.Kind, arg.Most)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
@@ -318,45 +333,6 @@ func (q *Queries) EndedJobs(ctx context.Context, arg EndedJobsParams) ([]int64, 
 	return items, nil
 }
 
-const estimateFinished = `-- name: EstimateFinished :many
-select e.state::text as state, e.n::bigint as n
-from (
-    select
-        unnest(s.most_common_vals::text::text[]) as state,
-        unnest(s.most_common_freqs) * greatest(c.reltuples, 0) as n
-    from pg_catalog.pg_stats as s
-    inner join pg_catalog.pg_class as c on c.oid = 'postbus.river_job'::regclass
-    where s.schemaname = 'postbus' and s.tablename = 'river_job' and s.attname = 'state'
-) as e
-where e.state in ('completed', 'cancelled')
-`
-
-type EstimateFinishedRow struct {
-	State string
-	N     int64
-}
-
-// The planner's idea of the finished jobs, from the latest ANALYZE.
-func (q *Queries) EstimateFinished(ctx context.Context) ([]EstimateFinishedRow, error) {
-	rows, err := q.db.Query(ctx, estimateFinished)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []EstimateFinishedRow
-	for rows.Next() {
-		var i EstimateFinishedRow
-		if err := rows.Scan(&i.State, &i.N); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const estimateKind = `-- name: EstimateKind :one
 select coalesce(max(e.n), 0)::bigint as n
 from (
@@ -380,6 +356,44 @@ func (q *Queries) EstimateKind(ctx context.Context, arg EstimateKindParams) (int
 	var n int64
 	err := row.Scan(&n)
 	return n, err
+}
+
+const estimateStates = `-- name: EstimateStates :many
+select e.state::text as state, e.n::bigint as n
+from (
+    select
+        unnest(s.most_common_vals::text::text[]) as state,
+        unnest(s.most_common_freqs) * greatest(c.reltuples, 0) as n
+    from pg_catalog.pg_stats as s
+    inner join pg_catalog.pg_class as c on c.oid = 'postbus.river_job'::regclass
+    where s.schemaname = 'postbus' and s.tablename = 'river_job' and s.attname = 'state'
+) as e
+`
+
+type EstimateStatesRow struct {
+	State string
+	N     int64
+}
+
+// The planner's idea of the jobs per state, from the latest ANALYZE.
+func (q *Queries) EstimateStates(ctx context.Context) ([]EstimateStatesRow, error) {
+	rows, err := q.db.Query(ctx, estimateStates)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []EstimateStatesRow
+	for rows.Next() {
+		var i EstimateStatesRow
+		if err := rows.Scan(&i.State, &i.N); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const findIDAt = `-- name: FindIDAt :one
@@ -745,25 +759,27 @@ func (q *Queries) OldestPending(ctx context.Context) (time.Time, error) {
 
 const oldestPendingOf = `-- name: OldestPendingOf :one
 select min(o.scheduled_at)::timestamptz as scheduled_at
-from (
+from (select unnest($1::text[]) as queue) as q
+cross join lateral (
     select j.scheduled_at
     from postbus.river_job as j
-    where j.kind = $1 and j.state = 'available'
-        and j.state in ('available', 'discarded', 'pending', 'retryable', 'running', 'scheduled')
-    limit $2
+    where j.state = 'available' and j.kind = $2 and j.queue = q.queue
+    order by j.id
+    limit $3
 ) as o
 where o.scheduled_at <= statement_timestamp()
 having count(*) > 0
 `
 
 type OldestPendingOfParams struct {
-	Kind string
-	Most int32
+	Queues []string
+	Kind   string
+	Most   int32
 }
 
-// OldestPending of one kind, among the first @most that the index has.
+// OldestPending of one kind, among the @most of each queue that the index has first.
 func (q *Queries) OldestPendingOf(ctx context.Context, arg OldestPendingOfParams) (time.Time, error) {
-	row := q.db.QueryRow(ctx, oldestPendingOf, arg.Kind, arg.Most)
+	row := q.db.QueryRow(ctx, oldestPendingOf, arg.Queues, arg.Kind, arg.Most)
 	var scheduled_at time.Time
 	err := row.Scan(&scheduled_at)
 	return scheduled_at, err
@@ -808,7 +824,7 @@ retried as (
     returning j.id, j.queue
 ),
 told as (
-    select pg_notify('postbus.river_insert', json_build_object('queue', woken.queue)::text)
+    select postbus.wake_queue(woken.queue)
     from (select distinct retried.queue from retried) as woken
 )
 select retried.id
@@ -835,49 +851,6 @@ func (q *Queries) RetryJobs(ctx context.Context, arg RetryJobsParams) ([]int64, 
 			return nil, err
 		}
 		items = append(items, id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const sampleKind = `-- name: SampleKind :many
-select m.state::text as state, count(*) as n
-from (
-    select j.state
-    from postbus.river_job as j
-    where j.kind = $1
-    order by j.id desc
-    limit $2
-) as m
-group by m.state
-`
-
-type SampleKindParams struct {
-	Kind string
-	Most int32
-}
-
-type SampleKindRow struct {
-	State string
-	N     int64
-}
-
-// The states of a kind's newest jobs, @most at most.
-func (q *Queries) SampleKind(ctx context.Context, arg SampleKindParams) ([]SampleKindRow, error) {
-	rows, err := q.db.Query(ctx, sampleKind, arg.Kind, arg.Most)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []SampleKindRow
-	for rows.Next() {
-		var i SampleKindRow
-		if err := rows.Scan(&i.State, &i.N); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

@@ -1,11 +1,11 @@
 -- name: ListLostJobs :many
--- Running jobs whose instance is not known, or was not seen for the given time.
+-- Running jobs whose instance is not known, or was not seen for the given time. Leases of external kinds end by themselves.
 select j.id, j.attempt, j.attempted_at, j.attempted_by[cardinality(j.attempted_by)]::text as instance
 from postbus.river_job as j
 left join postbus.instances as i
     on i.id = j.attempted_by[cardinality(j.attempted_by)]
     and i.seen_at > statement_timestamp() - sqlc.arg(dead_after_us)::bigint * interval '1 microsecond'
-where j.state = 'running' and i.id is null
+where j.state = 'running' and i.id is null and not starts_with(j.queue, 'work|')
 order by j.id
 limit 1000;
 
@@ -25,7 +25,7 @@ limit 1000;
 select j.id, j.attempt, j.attempted_at, (j.metadata ? 'cancel_attempted_at')::boolean as cancel_asked,
     (j.attempted_at < statement_timestamp() - interval '5 seconds')::boolean as settled_in
 from postbus.river_job as j
-where j.state = 'running' and j.attempted_by[cardinality(j.attempted_by)] = @instance::text;
+where j.state = 'running' and j.attempted_by[cardinality(j.attempted_by)] = @instance::text and not starts_with(j.queue, 'work|');
 
 -- name: TakeBackJobs :many
 -- Gives runs back to their queue, or ends them where no attempt is left. A run is named by id, attempt and the time of its
@@ -71,8 +71,8 @@ taken as (
 told as (
     select case
         when taken.state = 'available'
-        then pg_notify('postbus.river_insert', json_build_object('queue', taken.queue)::text)
-        else pg_notify('postbus_settled', taken.id::text)
+        then postbus.wake_queue(taken.queue)
+        else pg_notify('postbus_settled', taken.id::text)::text
     end
     from taken
 )

@@ -14,7 +14,7 @@ const listHeldJobs = `-- name: ListHeldJobs :many
 select j.id, j.attempt, j.attempted_at, (j.metadata ? 'cancel_attempted_at')::boolean as cancel_asked,
     (j.attempted_at < statement_timestamp() - interval '5 seconds')::boolean as settled_in
 from postbus.river_job as j
-where j.state = 'running' and j.attempted_by[cardinality(j.attempted_by)] = $1::text
+where j.state = 'running' and j.attempted_by[cardinality(j.attempted_by)] = $1::text and not starts_with(j.queue, 'work|')
 `
 
 type ListHeldJobsParams struct {
@@ -62,7 +62,7 @@ from postbus.river_job as j
 left join postbus.instances as i
     on i.id = j.attempted_by[cardinality(j.attempted_by)]
     and i.seen_at > statement_timestamp() - $1::bigint * interval '1 microsecond'
-where j.state = 'running' and i.id is null
+where j.state = 'running' and i.id is null and not starts_with(j.queue, 'work|')
 order by j.id
 limit 1000
 `
@@ -78,7 +78,7 @@ type ListLostJobsRow struct {
 	Instance    string
 }
 
-// Running jobs whose instance is not known, or was not seen for the given time.
+// Running jobs whose instance is not known, or was not seen for the given time. Leases of external kinds end by themselves.
 func (q *Queries) ListLostJobs(ctx context.Context, arg ListLostJobsParams) ([]ListLostJobsRow, error) {
 	rows, err := q.db.Query(ctx, listLostJobs, arg.DeadAfterUs)
 	if err != nil {
@@ -299,8 +299,8 @@ taken as (
 told as (
     select case
         when taken.state = 'available'
-        then pg_notify('postbus.river_insert', json_build_object('queue', taken.queue)::text)
-        else pg_notify('postbus_settled', taken.id::text)
+        then postbus.wake_queue(taken.queue)
+        else pg_notify('postbus_settled', taken.id::text)::text
     end
     from taken
 )

@@ -6,6 +6,7 @@ create type postbus.river_job_state as enum (
 
 create sequence postbus.river_job_id_seq;
 
+-- events: none (the queue's own table)
 create table postbus.river_job (
     id bigint not null primary key,
     state postbus.river_job_state not null default 'available',
@@ -30,6 +31,7 @@ create table postbus.river_job (
 create function postbus.river_job_state_in_bitmask(bitmask bit(8), state postbus.river_job_state)
 returns boolean language sql immutable as $$ select true $$;
 
+-- events: none (the queue's own table)
 create table postbus.river_queue (
     name text primary key not null,
     created_at timestamptz not null default now(),
@@ -37,3 +39,17 @@ create table postbus.river_queue (
     paused_at timestamptz,
     updated_at timestamptz not null default current_timestamp
 );
+
+-- The adapter's own functions (jobs/river/leases.sql).
+
+create function postbus.wake_queue(queue text) returns text language sql as $$ select '' $$;
+
+create function postbus.end_leases(queue text) returns setof json language sql as $$ select '{}'::json $$;
+
+create function postbus.lease_jobs(kinds text[], worker text, most integer, lease interval)
+returns setof json language sql as $$ select '{}'::json $$;
+
+create function postbus.extend_lease(lease text, wanted interval) returns timestamptz language sql as $$ select now() $$;
+
+create function postbus.settle_lease(lease text, verdict text, error text, wait interval, result json)
+returns text language sql as $$ select '' $$;

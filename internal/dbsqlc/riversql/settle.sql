@@ -13,11 +13,12 @@ with outcome as (
         unnest(@wait_us::bigint[]) as wait_us,
         unnest(@errors::text[]) as error,
         unnest(@traces::text[]) as trace,
-        unnest(@receipts::boolean[]) as receipt
+        unnest(@receipts::boolean[]) as receipt,
+        unnest(@results::text[]) as result
 ),
 held as (
     select
-        j.id, outcome.verdict, outcome.wait_us, outcome.error, outcome.trace, outcome.receipt,
+        j.id, outcome.verdict, outcome.wait_us, outcome.error, outcome.trace, outcome.receipt, outcome.result,
         case
             when outcome.verdict = 'completed' then 'completed'
             when outcome.verdict = 'cancelled' or j.metadata ? 'cancel_attempted_at' then 'cancelled'
@@ -55,6 +56,7 @@ settled as (
         metadata = case
             when held.verdict = 'snoozed'
             then j.metadata || jsonb_build_object('snoozes', coalesce((j.metadata ->> 'snoozes')::int, 0) + 1)
+            when held.state = 'completed' and held.result <> '' then j.metadata || jsonb_build_object('result', held.result)
             else j.metadata
         end
     from held

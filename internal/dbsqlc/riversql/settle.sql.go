@@ -20,11 +20,12 @@ with outcome as (
         unnest($5::bigint[]) as wait_us,
         unnest($6::text[]) as error,
         unnest($7::text[]) as trace,
-        unnest($8::boolean[]) as receipt
+        unnest($8::boolean[]) as receipt,
+        unnest($9::text[]) as result
 ),
 held as (
     select
-        j.id, outcome.verdict, outcome.wait_us, outcome.error, outcome.trace, outcome.receipt,
+        j.id, outcome.verdict, outcome.wait_us, outcome.error, outcome.trace, outcome.receipt, outcome.result,
         case
             when outcome.verdict = 'completed' then 'completed'
             when outcome.verdict = 'cancelled' or j.metadata ? 'cancel_attempted_at' then 'cancelled'
@@ -62,6 +63,7 @@ settled as (
         metadata = case
             when held.verdict = 'snoozed'
             then j.metadata || jsonb_build_object('snoozes', coalesce((j.metadata ->> 'snoozes')::int, 0) + 1)
+            when held.state = 'completed' and held.result <> '' then j.metadata || jsonb_build_object('result', held.result)
             else j.metadata
         end
     from held
@@ -92,6 +94,7 @@ type SettleJobsParams struct {
 	Errors       []string
 	Traces       []string
 	Receipts     []bool
+	Results      []string
 }
 
 type SettleJobsRow struct {
@@ -116,6 +119,7 @@ func (q *Queries) SettleJobs(ctx context.Context, arg SettleJobsParams) ([]Settl
 		arg.Errors,
 		arg.Traces,
 		arg.Receipts,
+		arg.Results,
 	)
 	if err != nil {
 		return nil, err

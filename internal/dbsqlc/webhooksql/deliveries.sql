@@ -6,6 +6,7 @@ select
 from postbus.webhook_deliveries as d
 where
     (@before_id::bigint = 0 or d.id < @before_id)
+    and (@from_id::bigint = 0 or d.id >= @from_id)
     and (sqlc.narg(endpoint_id)::uuid is null or d.endpoint_id = sqlc.narg(endpoint_id))
     and (sqlc.narg(event_id)::uuid is null or d.event_id = sqlc.narg(event_id))
     and (@owner_id::text = '' or d.owner_id = @owner_id)
@@ -17,6 +18,68 @@ where
     and (not @unacknowledged::boolean or (d.state = 'discarded' and d.acknowledged_at is null))
 order by d.id desc
 limit @page_size;
+
+-- The id down to which a page of deliveries looks, @look of all, of an endpoint's or of an owner's; 0 for all there are.
+-- name: LookAtDeliveries :one
+select (case when count(*) = @look::int then min(l.id) else 0 end)::bigint as floor
+from (
+    select d.id
+    from postbus.webhook_deliveries as d
+    where
+        (@before_id::bigint = 0 or d.id < @before_id)
+        and (@from_id::bigint = 0 or d.id >= @from_id)
+        and (sqlc.narg(endpoint_id)::uuid is null or d.endpoint_id = sqlc.narg(endpoint_id))
+        and (@owner_id::text = '' or d.owner_id = @owner_id)
+        and (not @unacknowledged::boolean or (d.state = 'discarded' and d.acknowledged_at is null))
+    order by d.id desc
+    limit @look::int
+) as l;
+
+-- LookAtDeliveries of all that are discarded or skipped.
+-- name: LookAtFailed :one
+select (case when count(*) = @look::int then min(l.id) else 0 end)::bigint as floor
+from (
+    select f.id
+    from unnest(@states::text[]) as s (state)
+    cross join lateral (
+        select d.id
+        from postbus.webhook_deliveries as d
+        where
+            d.state = s.state and d.state in ('discarded', 'skipped')
+            and (@before_id::bigint = 0 or d.id < @before_id)
+            and (@from_id::bigint = 0 or d.id >= @from_id)
+        order by d.id desc
+        limit @look::int
+    ) as f
+    order by f.id desc
+    limit @look::int
+) as l;
+
+-- An id such that deliveries with smaller ones were made before the time given, by bisection: ids are drawn in the order of time,
+-- but for statements that overlap. Callers allow for those.
+-- name: FindDeliveryAt :one
+with recursive span as (
+    select coalesce(min(d.id), 1) as lo, coalesce(max(d.id), 0) + 1 as hi from postbus.webhook_deliveries as d
+    union all
+    select
+        case when m.created_at < sqlc.arg(made_at)::timestamptz then m.id + 1 else span.lo end,
+        case when m.created_at < sqlc.arg(made_at)::timestamptz then span.hi else (span.lo + span.hi) / 2 end
+    from span
+    cross join lateral (
+        select
+            coalesce(max(f.id), span.hi) as id,
+            coalesce(max(f.created_at), 'infinity') as created_at
+        from (
+            select d.id, d.created_at
+            from postbus.webhook_deliveries as d
+            where d.id >= (span.lo + span.hi) / 2 and d.id < span.hi
+            order by d.id
+            limit 1
+        ) as f
+    ) as m
+    where span.lo < span.hi
+)
+select min(span.hi)::bigint as id from span;
 
 -- name: DeliveryByID :one
 select

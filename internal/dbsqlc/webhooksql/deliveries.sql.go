@@ -232,6 +232,44 @@ func (q *Queries) ExposedAmong(ctx context.Context, arg ExposedAmongParams) ([]s
 	return items, nil
 }
 
+const findDeliveryAt = `-- name: FindDeliveryAt :one
+with recursive span as (
+    select coalesce(min(d.id), 1) as lo, coalesce(max(d.id), 0) + 1 as hi from postbus.webhook_deliveries as d
+    union all
+    select
+        case when m.created_at < $1::timestamptz then m.id + 1 else span.lo end,
+        case when m.created_at < $1::timestamptz then span.hi else (span.lo + span.hi) / 2 end
+    from span
+    cross join lateral (
+        select
+            coalesce(max(f.id), span.hi) as id,
+            coalesce(max(f.created_at), 'infinity') as created_at
+        from (
+            select d.id, d.created_at
+            from postbus.webhook_deliveries as d
+            where d.id >= (span.lo + span.hi) / 2 and d.id < span.hi
+            order by d.id
+            limit 1
+        ) as f
+    ) as m
+    where span.lo < span.hi
+)
+select min(span.hi)::bigint as id from span
+`
+
+type FindDeliveryAtParams struct {
+	MadeAt time.Time
+}
+
+// An id such that deliveries with smaller ones were made before the time given, by bisection: ids are drawn in the order of time,
+// but for statements that overlap. Callers allow for those.
+func (q *Queries) FindDeliveryAt(ctx context.Context, arg FindDeliveryAtParams) (int64, error) {
+	row := q.db.QueryRow(ctx, findDeliveryAt, arg.MadeAt)
+	var id int64
+	err := row.Scan(&id)
+	return id, err
+}
+
 const insertReplayed = `-- name: InsertReplayed :many
 insert into postbus.webhook_deliveries (
     endpoint_id, event_id, event_seq, event_type, owner_id, subject, occurred_at, origin, state, next_attempt_at, line, behind,
@@ -384,21 +422,23 @@ select
 from postbus.webhook_deliveries as d
 where
     ($1::bigint = 0 or d.id < $1)
-    and ($2::uuid is null or d.endpoint_id = $2)
-    and ($3::uuid is null or d.event_id = $3)
-    and ($4::text = '' or d.owner_id = $4)
-    and ($5::text = '' or d.event_type = $5)
-    and ($6::text = '' or d.subject = $6)
-    and (cardinality($7::text[]) = 0 or d.state = any($7))
-    and ($8::timestamptz is null or d.occurred_at >= $8)
-    and ($9::timestamptz is null or d.occurred_at < $9)
-    and (not $10::boolean or (d.state = 'discarded' and d.acknowledged_at is null))
+    and ($2::bigint = 0 or d.id >= $2)
+    and ($3::uuid is null or d.endpoint_id = $3)
+    and ($4::uuid is null or d.event_id = $4)
+    and ($5::text = '' or d.owner_id = $5)
+    and ($6::text = '' or d.event_type = $6)
+    and ($7::text = '' or d.subject = $7)
+    and (cardinality($8::text[]) = 0 or d.state = any($8))
+    and ($9::timestamptz is null or d.occurred_at >= $9)
+    and ($10::timestamptz is null or d.occurred_at < $10)
+    and (not $11::boolean or (d.state = 'discarded' and d.acknowledged_at is null))
 order by d.id desc
-limit $11
+limit $12
 `
 
 type ListDeliveriesParams struct {
 	BeforeID       int64
+	FromID         int64
 	EndpointID     *string
 	EventID        *string
 	OwnerID        string
@@ -420,6 +460,7 @@ type ListDeliveriesRow struct {
 func (q *Queries) ListDeliveries(ctx context.Context, arg ListDeliveriesParams) ([]ListDeliveriesRow, error) {
 	rows, err := q.db.Query(ctx, listDeliveries,
 		arg.BeforeID,
+		arg.FromID,
 		arg.EndpointID,
 		arg.EventID,
 		arg.OwnerID,
@@ -517,6 +558,86 @@ func (q *Queries) LockDelivery(ctx context.Context, arg LockDeliveryParams) (Loc
 		&i.InFlight,
 	)
 	return i, err
+}
+
+const lookAtDeliveries = `-- name: LookAtDeliveries :one
+select (case when count(*) = $1::int then min(l.id) else 0 end)::bigint as floor
+from (
+    select d.id
+    from postbus.webhook_deliveries as d
+    where
+        ($2::bigint = 0 or d.id < $2)
+        and ($3::bigint = 0 or d.id >= $3)
+        and ($4::uuid is null or d.endpoint_id = $4)
+        and ($5::text = '' or d.owner_id = $5)
+        and (not $6::boolean or (d.state = 'discarded' and d.acknowledged_at is null))
+    order by d.id desc
+    limit $1::int
+) as l
+`
+
+type LookAtDeliveriesParams struct {
+	Look           int32
+	BeforeID       int64
+	FromID         int64
+	EndpointID     *string
+	OwnerID        string
+	Unacknowledged bool
+}
+
+// The id down to which a page of deliveries looks, @look of all, of an endpoint's or of an owner's; 0 for all there are.
+func (q *Queries) LookAtDeliveries(ctx context.Context, arg LookAtDeliveriesParams) (int64, error) {
+	row := q.db.QueryRow(ctx, lookAtDeliveries,
+		arg.Look,
+		arg.BeforeID,
+		arg.FromID,
+		arg.EndpointID,
+		arg.OwnerID,
+		arg.Unacknowledged,
+	)
+	var floor int64
+	err := row.Scan(&floor)
+	return floor, err
+}
+
+const lookAtFailed = `-- name: LookAtFailed :one
+select (case when count(*) = $1::int then min(l.id) else 0 end)::bigint as floor
+from (
+    select f.id
+    from unnest($2::text[]) as s (state)
+    cross join lateral (
+        select d.id
+        from postbus.webhook_deliveries as d
+        where
+            d.state = s.state and d.state in ('discarded', 'skipped')
+            and ($3::bigint = 0 or d.id < $3)
+            and ($4::bigint = 0 or d.id >= $4)
+        order by d.id desc
+        limit $1::int
+    ) as f
+    order by f.id desc
+    limit $1::int
+) as l
+`
+
+type LookAtFailedParams struct {
+	Look     int32
+	States   []string
+	BeforeID int64
+	FromID   int64
+}
+
+// LookAtDeliveries of all that are discarded or skipped.
+func (q *Queries) LookAtFailed(ctx context.Context, arg LookAtFailedParams) (int64, error) {
+	row := q.db.QueryRow(ctx, lookAtFailed,
+		arg.Look,
+		arg.States,
+		arg.BeforeID,
+		arg.FromID,
+	)
+	var floor int64
+	err := row.Scan(&floor)
+	return floor, err
 }
 
 const putBack = `-- name: PutBack :many

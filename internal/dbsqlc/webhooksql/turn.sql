@@ -21,8 +21,9 @@ where token = any(@tokens::uuid[])
 order by endpoint_id, slot
 for update;
 
--- The results, each of a delivery in flight whose slot the turn holds, and the attempts that go on record.
--- name: SettleDeliveries :exec
+-- The results, each of a delivery in flight whose slot the turn holds, and the attempts that go on record. It answers what became
+-- of those that still waited for a result.
+-- name: SettleDeliveries :many
 with results as (
     select
         unnest(@delivery_ids::bigint[]) as delivery_id,
@@ -78,7 +79,8 @@ set
     -- Nothing can be done about what a deleted endpoint did not get: no alert.
     acknowledged_at = case when e.verdict = 'discarded' and starts_with(e.reason, 'endpoint deleted') then clock_timestamp() end
 from ends as e
-where d.id = e.delivery_id and d.state = 'pending';
+where d.id = e.delivery_id and d.state = 'pending'
+returning d.id, d.state;
 
 -- name: EndpointsSucceeded :exec
 update postbus.webhook_endpoints set failing_since = null

@@ -561,7 +561,7 @@ func (q *Queries) SecondsToNext(ctx context.Context, arg SecondsToNextParams) (f
 	return seconds, err
 }
 
-const settleDeliveries = `-- name: SettleDeliveries :exec
+const settleDeliveries = `-- name: SettleDeliveries :many
 with results as (
     select
         unnest($1::bigint[]) as delivery_id,
@@ -618,6 +618,7 @@ set
     acknowledged_at = case when e.verdict = 'discarded' and starts_with(e.reason, 'endpoint deleted') then clock_timestamp() end
 from ends as e
 where d.id = e.delivery_id and d.state = 'pending'
+returning d.id, d.state
 `
 
 type SettleDeliveriesParams struct {
@@ -640,9 +641,15 @@ type SettleDeliveriesParams struct {
 	Truncateds   []bool
 }
 
-// The results, each of a delivery in flight whose slot the turn holds, and the attempts that go on record.
-func (q *Queries) SettleDeliveries(ctx context.Context, arg SettleDeliveriesParams) error {
-	_, err := q.db.Exec(ctx, settleDeliveries,
+type SettleDeliveriesRow struct {
+	ID    int64
+	State string
+}
+
+// The results, each of a delivery in flight whose slot the turn holds, and the attempts that go on record. It answers what became
+// of those that still waited for a result.
+func (q *Queries) SettleDeliveries(ctx context.Context, arg SettleDeliveriesParams) ([]SettleDeliveriesRow, error) {
+	rows, err := q.db.Query(ctx, settleDeliveries,
 		arg.DeliveryIds,
 		arg.States,
 		arg.Reasons,
@@ -661,7 +668,22 @@ func (q *Queries) SettleDeliveries(ctx context.Context, arg SettleDeliveriesPara
 		arg.Bodies,
 		arg.Truncateds,
 	)
-	return err
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SettleDeliveriesRow
+	for rows.Next() {
+		var i SettleDeliveriesRow
+		if err := rows.Scan(&i.ID, &i.State); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const takeDeliveries = `-- name: TakeDeliveries :many

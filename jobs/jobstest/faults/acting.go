@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -19,6 +20,13 @@ func acting() []Fault {
 		{Name: "acts do not roll back", Case: "transaction/acts-commit-together", Says: "after a rollback the jobs are", seed: actsBeside},
 		{Name: "bulk acts ignore the filter", Case: "bulk/cancel-by-filter", Says: "CancelMany answered", seed: bulk(func(f *jobs.Filter) { f.Owner = "" })},
 		{Name: "bulk acts ignore the limit", Case: "bulk/retry-by-filter", Says: "RetryMany answered", seed: bulk(func(f *jobs.Filter) { f.Limit = 0 })},
+		{Name: "bulk acknowledge ignores the limit", Case: "bulk/acknowledge-by-filter", Says: "AcknowledgeMany answered", seed: bulk(func(f *jobs.Filter) { f.Limit = 0 })},
+		{Name: "bulk acknowledge ignores the ids", Case: "bulk/acknowledge-by-filter", Says: "discarded jobs that nobody acknowledged", seed: bulk(func(f *jobs.Filter) { f.IDs = nil })},
+		{Name: "Count ignores the owner", Case: "bulk/count-by-filter", Says: "Count of jobs an owner's", seed: bulk(func(f *jobs.Filter) { f.Owner = "" })},
+		{Name: "Count ignores the limit", Case: "bulk/count-by-filter", Says: "more than the limit", seed: bulk(func(f *jobs.Filter) { f.Limit = 0 })},
+		{Name: "ListIDs skips an id at a page edge", Case: "bulk/ids-by-filter", Says: "ListIDs answered", seed: skipsAnID},
+		{Name: "ListIDs takes a filter that cannot be meant", Case: "bulk/bad-filter-refused", Says: "ListIDs of a filter", seed: takesAnyFilter},
+		{Name: "bulk retry stops at what cannot be retried", Case: "bulk/passes-what-cannot-be-retried", Says: "RetryMany changed 0 jobs", seed: stopsAtBlocked},
 		{Name: "a paused queue is worked on", Case: "pause/stops-fetching-everywhere", Says: "jobs of a paused queue still run", seed: pauseIgnored},
 		{Name: "a paused periodic ticks on", Case: "periodic/pause", Says: "after its pause", seed: pauseIgnored},
 	}
@@ -65,6 +73,43 @@ func bulk(fn func(filter *jobs.Filter)) func() seed {
 			i.bulk = func(filter jobs.Filter) jobs.Filter { fn(&filter); return filter }
 		})
 	}
+}
+
+func skipsAnID() seed {
+	return changed(func(i *inspector) {
+		i.ids = func(ctx context.Context, filter jobs.Filter) (jobs.IDPage, error) {
+			page, err := i.Inspector.ListIDs(ctx, filter)
+			if filter.Cursor != "" && len(page.IDs) > 0 {
+				page.IDs = page.IDs[1:]
+			}
+			return page, err
+		}
+	})
+}
+
+func takesAnyFilter() seed {
+	return changed(func(i *inspector) {
+		i.ids = func(ctx context.Context, filter jobs.Filter) (jobs.IDPage, error) {
+			page, err := i.Inspector.ListIDs(ctx, filter)
+			if errors.Is(err, jobs.ErrInvalid) {
+				return jobs.IDPage{}, nil
+			}
+			return page, err
+		}
+	})
+}
+
+// stopsAtBlocked makes a seed of a RetryMany that tries the newest jobs which match and looks no further.
+func stopsAtBlocked() seed {
+	return changed(func(i *inspector) {
+		i.retries = func(ctx context.Context, filter jobs.Filter) (int, error) {
+			page, err := i.Inspector.ListIDs(ctx, filter)
+			if err != nil || len(page.IDs) == 0 {
+				return 0, err
+			}
+			return i.Inspector.RetryMany(ctx, jobs.Filter{IDs: page.IDs, States: filter.States})
+		}
+	})
 }
 
 // pauseIgnored makes a seed of a pause that only shows.

@@ -18,5 +18,5 @@ type Fault struct {
 
 // Faults lists what Run seeds.
 func Faults() []Fault {
-	return slices.Concat(making(), running(), ending(), looking(), acting(), lasting())
+	return slices.Concat(making(), running(), ending(), looking(), acting(), lasting(), leasing())
 }

@@ -18,6 +18,8 @@ type inspector struct {
 	retry    func(ctx context.Context, id jobs.JobID) (jobs.Job, error)
 	cancel   func(ctx context.Context, id jobs.JobID) (jobs.Job, error)
 	bulk     func(filter jobs.Filter) jobs.Filter
+	retries  func(ctx context.Context, filter jobs.Filter) (int, error) // RetryMany
+	ids      func(ctx context.Context, filter jobs.Filter) (jobs.IDPage, error)
 	left     func(ids []jobs.JobID) []jobs.JobID // of Unfinished
 	periodic func(status jobs.PeriodicStatus) jobs.PeriodicStatus
 	pause    func(ctx context.Context, name string) error // of a queue or a periodic
@@ -86,7 +88,25 @@ func (i *inspector) filter(filter jobs.Filter) jobs.Filter {
 	return filter
 }
 
+func (i *inspector) Count(ctx context.Context, filter jobs.Filter) (jobs.Count, error) {
+	return i.Inspector.Count(ctx, i.filter(filter))
+}
+
+func (i *inspector) ListIDs(ctx context.Context, filter jobs.Filter) (jobs.IDPage, error) {
+	if i.ids != nil {
+		return i.ids(ctx, filter)
+	}
+	return i.Inspector.ListIDs(ctx, filter)
+}
+
+func (i *inspector) AcknowledgeMany(ctx context.Context, filter jobs.Filter) (int, error) {
+	return i.Inspector.AcknowledgeMany(ctx, i.filter(filter))
+}
+
 func (i *inspector) RetryMany(ctx context.Context, filter jobs.Filter) (int, error) {
+	if i.retries != nil {
+		return i.retries(ctx, filter)
+	}
 	return i.Inspector.RetryMany(ctx, i.filter(filter))
 }
 

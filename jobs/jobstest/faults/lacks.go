@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -35,6 +36,9 @@ func refusing(h jobstest.Harness, lacks jobstest.Capability) jobstest.Harness {
 	build := h.New
 	h.New = func(t testing.TB, pool *pgxpool.Pool, spec jobstest.Spec) (jobs.Runtime, error) {
 		if lacks == jobstest.Periodics && len(spec.Periodics) > 0 {
+			return nil, refuse(lacks)
+		}
+		if lacks == jobstest.External && slices.ContainsFunc(spec.Kinds, func(k jobs.Kind) bool { return k.External }) {
 			return nil, refuse(lacks)
 		}
 		runtime, err := build(t, pool, spec)
@@ -95,6 +99,20 @@ func (w without) List(ctx context.Context, filter jobs.Filter) (jobs.Page, error
 		return jobs.Page{}, err
 	}
 	return w.Inspector.List(ctx, filter)
+}
+
+func (w without) Count(ctx context.Context, filter jobs.Filter) (jobs.Count, error) {
+	if err := w.refuses(jobstest.FilterArgs, filter.Args != nil); err != nil {
+		return jobs.Count{}, err
+	}
+	return w.Inspector.Count(ctx, filter)
+}
+
+func (w without) ListIDs(ctx context.Context, filter jobs.Filter) (jobs.IDPage, error) {
+	if err := w.refuses(jobstest.FilterArgs, filter.Args != nil); err != nil {
+		return jobs.IDPage{}, err
+	}
+	return w.Inspector.ListIDs(ctx, filter)
 }
 
 func (w without) CancelMany(ctx context.Context, filter jobs.Filter) (int, error) {

@@ -41,6 +41,12 @@ func making() []Fault {
 		{Name: "unique ignores running work", Case: "unique/while-unfinished", Says: "while the job is running, a duplicate answered", seed: enqueueing(beside(jobs.Running))},
 		{Name: "unique ignores completed work", Case: "unique/completed", Says: "a duplicate of a completed job answered", seed: enqueueing(beside(jobs.Completed))},
 		{Name: "duplicates in a batch are two", Case: "unique/in-one-batch", Says: "answered [", seed: enqueueing(twinsInBatch)},
+		{Name: "an attempt made elsewhere is forgotten", Case: "ran/failed", Says: "want retryable after 1", seed: param(func(p *jobs.EnqueueParams) { p.Opts.Ran = nil })},
+		{Name: "a discard made elsewhere retries", Case: "ran/failed-for-good", Says: "want [discarded]", seed: param(func(p *jobs.EnqueueParams) {
+			if jobs.IsDiscard(p.Opts.Ran) {
+				p.Opts.Ran = errors.New(p.Opts.Ran.Error())
+			}
+		})},
 		{Name: "a discarded job stands in the way", Case: "unique/discarded-frees", Says: "of one that was discarded", seed: uniqueForEver},
 	}
 }

@@ -29,6 +29,8 @@ type seed struct {
 	with func(whole jobs.Jobs, tx pgx.Tx) jobs.Jobs
 	// inspect changes the Inspector.
 	inspect func(whole jobs.Inspector) jobs.Inspector
+	// leases changes the Leases.
+	leases func(whole jobs.Leases) jobs.Leases
 	// wait is Wait; next is the adapter's.
 	wait func(ctx context.Context, next waitFunc, id jobs.JobID, max time.Duration) (jobs.State, bool)
 	// stop is Stop; next is the adapter's.
@@ -65,7 +67,7 @@ func (s seed) declare(spec jobstest.Spec) jobstest.Spec {
 	kinds, periodics := spec.Kinds, spec.Periodics
 	spec.Kinds, spec.Periodics = nil, nil
 	for _, kind := range kinds {
-		if s.handle != nil {
+		if s.handle != nil && !kind.External {
 			kind.Handle = s.handle(kind.Handle)
 		}
 		spec.Kinds = append(spec.Kinds, kind)
@@ -107,6 +109,13 @@ func (b *bent) Inspector() jobs.Inspector {
 		return b.Runtime.Inspector()
 	}
 	return b.seed.inspect(b.Runtime.Inspector())
+}
+
+func (b *bent) Leases() jobs.Leases {
+	if b.seed.leases == nil {
+		return b.Runtime.Leases()
+	}
+	return b.seed.leases(b.Runtime.Leases())
 }
 
 func (b *bent) Wait(ctx context.Context, id jobs.JobID, max time.Duration) (jobs.State, bool) {

@@ -3,6 +3,7 @@
 -- so that importing it again leaves a note alone that was edited here since.
 create schema if not exists notebook;
 
+-- events: emit
 create table notebook.notes (
     id uuid not null default gen_random_uuid(),
     owner_id text collate "C" not null,
@@ -40,6 +41,7 @@ execute function notebook.bump_version();
 
 -- One row: which notebook this is (the search index on disk is kept under this name, so that the index of one database is
 -- never taken for another's), and where its search service was last, for whoever wants to share it.
+-- events: none (one row of settings)
 create table notebook.identity (
     id uuid not null default gen_random_uuid(),
     search_url text not null default '',

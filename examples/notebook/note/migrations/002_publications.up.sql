@@ -3,6 +3,7 @@
 -- others. What was written before stays private.
 alter table notebook.notes add column published_at timestamptz;
 
+-- events: emit
 create table notebook.publications (
     note_id uuid not null,
     owner_id text collate "C" not null,

@@ -10,24 +10,6 @@ import (
 	"time"
 )
 
-const adoptWebhookKey = `-- name: AdoptWebhookKey :one
-update notebook.identity
-set webhook_key = case webhook_key when '' then $1 else webhook_key end
-returning webhook_key
-`
-
-type AdoptWebhookKeyParams struct {
-	KeyID string
-}
-
-// The first key is kept; the answer is the one that is.
-func (q *Queries) AdoptWebhookKey(ctx context.Context, arg AdoptWebhookKeyParams) (string, error) {
-	row := q.db.QueryRow(ctx, adoptWebhookKey, arg.KeyID)
-	var webhook_key string
-	err := row.Scan(&webhook_key)
-	return webhook_key, err
-}
-
 const countNotes = `-- name: CountNotes :one
 select count(*) as notes
 from notebook.notes
@@ -117,48 +99,6 @@ func (q *Queries) DeleteNote(ctx context.Context, arg DeleteNoteParams) (int64, 
 		return 0, err
 	}
 	return result.RowsAffected(), nil
-}
-
-const disown = `-- name: Disown :exec
-select pg_advisory_unlock(hashtextextended('notebook.' || $1::text, 0))
-`
-
-type DisownParams struct {
-	Service string
-}
-
-func (q *Queries) Disown(ctx context.Context, arg DisownParams) error {
-	_, err := q.db.Exec(ctx, disown, arg.Service)
-	return err
-}
-
-const endpointID = `-- name: EndpointID :one
-select coalesce(endpoint_id::text, '')::text as endpoint_id
-from notebook.identity
-`
-
-func (q *Queries) EndpointID(ctx context.Context) (string, error) {
-	row := q.db.QueryRow(ctx, endpointID)
-	var endpoint_id string
-	err := row.Scan(&endpoint_id)
-	return endpoint_id, err
-}
-
-const identity = `-- name: Identity :one
-select id, search_url
-from notebook.identity
-`
-
-type IdentityRow struct {
-	ID        string
-	SearchUrl string
-}
-
-func (q *Queries) Identity(ctx context.Context) (IdentityRow, error) {
-	row := q.db.QueryRow(ctx, identity)
-	var i IdentityRow
-	err := row.Scan(&i.ID, &i.SearchUrl)
-	return i, err
 }
 
 const importNote = `-- name: ImportNote :one
@@ -259,29 +199,6 @@ func (q *Queries) ListNotes(ctx context.Context, arg ListNotesParams) ([]ListNot
 		return nil, err
 	}
 	return items, nil
-}
-
-const lockMigration = `-- name: LockMigration :exec
-select pg_advisory_xact_lock(hashtextextended('notebook.migrate', 0))
-`
-
-func (q *Queries) LockMigration(ctx context.Context) error {
-	_, err := q.db.Exec(ctx, lockMigration)
-	return err
-}
-
-const migrated = `-- name: Migrated :one
-select (
-    (to_regclass('notebook.notes') is not null)::integer + (to_regclass('notebook.publications') is not null)::integer
-)::integer as migrated
-`
-
-// How many migrations have been applied, told by a table that each of them made.
-func (q *Queries) Migrated(ctx context.Context) (int32, error) {
-	row := q.db.QueryRow(ctx, migrated)
-	var migrated int32
-	err := row.Scan(&migrated)
-	return migrated, err
 }
 
 const noteByID = `-- name: NoteByID :one
@@ -411,18 +328,6 @@ func (q *Queries) NotesByIDs(ctx context.Context, arg NotesByIDsParams) ([]Notes
 	return items, nil
 }
 
-const now = `-- name: Now :one
-select clock_timestamp()::timestamptz as now
-`
-
-// The database's clock, by which events are dated.
-func (q *Queries) Now(ctx context.Context) (time.Time, error) {
-	row := q.db.QueryRow(ctx, now)
-	var now time.Time
-	err := row.Scan(&now)
-	return now, err
-}
-
 const publications = `-- name: Publications :many
 select note_id, title, version
 from notebook.publications
@@ -503,50 +408,6 @@ func (q *Queries) PublishNote(ctx context.Context, arg PublishNoteParams) (Publi
 		&i.PublishedAt,
 	)
 	return i, err
-}
-
-const setEndpointID = `-- name: SetEndpointID :exec
-update notebook.identity
-set endpoint_id = $1::uuid
-`
-
-type SetEndpointIDParams struct {
-	EndpointID string
-}
-
-func (q *Queries) SetEndpointID(ctx context.Context, arg SetEndpointIDParams) error {
-	_, err := q.db.Exec(ctx, setEndpointID, arg.EndpointID)
-	return err
-}
-
-const setSearchURL = `-- name: SetSearchURL :exec
-update notebook.identity
-set search_url = $1
-`
-
-type SetSearchURLParams struct {
-	SearchUrl string
-}
-
-func (q *Queries) SetSearchURL(ctx context.Context, arg SetSearchURLParams) error {
-	_, err := q.db.Exec(ctx, setSearchURL, arg.SearchUrl)
-	return err
-}
-
-const tryOwn = `-- name: TryOwn :one
-select pg_try_advisory_lock(hashtextextended('notebook.' || $1::text, 0)) as owned
-`
-
-type TryOwnParams struct {
-	Service string
-}
-
-// A session's lock: it goes with its connection, so that a process that was killed does not hold it.
-func (q *Queries) TryOwn(ctx context.Context, arg TryOwnParams) (bool, error) {
-	row := q.db.QueryRow(ctx, tryOwn, arg.Service)
-	var owned bool
-	err := row.Scan(&owned)
-	return owned, err
 }
 
 const updateNote = `-- name: UpdateNote :one

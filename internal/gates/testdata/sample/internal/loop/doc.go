@@ -1,10 +1,16 @@
 // Package loop may make goroutines and tickers.
 package loop
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Run runs.
 func Run() {
 	go time.Sleep(time.Second)
-	time.NewTicker(time.Second).Stop()
+	time.NewTicker(time.Second).Stop() // want periodic
 }
+
+// Sleep sleeps.
+func Sleep(context.Context, time.Duration) error { return nil }

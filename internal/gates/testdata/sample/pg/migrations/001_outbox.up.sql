@@ -1,2 +1,3 @@
 -- The outbox.
+-- events: none (the events themselves)
 create table postbus.events (id uuid);

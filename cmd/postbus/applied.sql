@@ -1,1 +1,0 @@
-insert into postbus.migrations (version, name) values (%d, '%s');

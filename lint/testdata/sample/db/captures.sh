@@ -1,0 +1,2 @@
+#!/bin/sh
+postbus capture add scripted --type shop.scripted

@@ -1,0 +1,2 @@
+-- Takes back 010_stats.
+drop table postbus.stats;
