@@ -25,7 +25,8 @@ func TestEnqueueIsPartOfTheTransaction(t *testing.T) {
 		begin; select postbus.enqueue('print', '{"n": "rolled back"}'); rollback;
 		begin; savepoint a; select postbus.enqueue('print', '{"n": "rolled back"}'); rollback to a; select postbus.enqueue('print', %s, owner => 'ann'); commit;
 		begin; select postbus.enqueue('print', '{"n": "rolled back"}');`, "$x$"+args+"$x$"))
-	s.enqueue("print", 1) // recorded after them: they are fanned out
+	s.psql(`select postbus.enqueue('print', '{"n": "recorded after them"}');`)
+	until(s, 30*time.Second, 2, jobsSQL, "print")
 	until(s, 30*time.Second, 0, `select count(*)::int from postbus.events where fanned_out_at is null`)
 	if n := ask[int](s, jobsSQL, "print"); n != 2 {
 		t.Errorf("%d jobs, want 2", n)

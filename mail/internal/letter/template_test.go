@@ -81,8 +81,8 @@ func TestTemplatesAreBounded(t *testing.T) {
 	t.Parallel()
 	long, _ := json.Marshal(map[string]any{"l": make([]int, 5000), "s": strings.Repeat("x", 1<<20)})
 	for text, says := range map[string]string{
-		`{{range .Data.l}}{{range $.Data.l}}{{range $.Data.l}}{{end}}{{end}}{{end}}`: "more than 100000 times",
-		`{{range 1000000000}}{{end}}`: "loop over less", // by turns, or on a slow machine by time
+		`{{range .Data.l}}{{range $.Data.l}}{{range $.Data.l}}{{end}}{{end}}{{end}}`: "loop over less", // by turns, or on a slow machine by time
+		`{{range 1000000000}}{{end}}`: "loop over less",
 		`{{.Data.s}}`:                 "more than 1024 bytes, the limit of a mail's body",
 		`{{range .Data.l}}{{range $.Data.l}}{{if eq (upper $.Data.s) "x"}}{{end}}{{end}}{{end}}`: "",
 		`{{index .Data.l 5000}}`:  "out of range",
@@ -95,6 +95,24 @@ func TestTemplatesAreBounded(t *testing.T) {
 		}
 		if took := time.Since(began); took > time.Minute {
 			t.Errorf("%s took %s", text, took)
+		}
+	}
+}
+
+// The bound of turns holds whatever time is left, and the bound of time whatever turns are.
+func TestBudgetBoundsTurnsAndTime(t *testing.T) {
+	t.Parallel()
+	for says, b := range map[string]*budget{
+		"turn more than 100000 times": {until: time.Now().Add(time.Hour)},
+		"takes more than 2s":          {until: time.Now()},
+	} {
+		var err error
+		turns := 0
+		for ; err == nil && turns <= maxTicks; turns++ {
+			_, err = b.tick()
+		}
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("after %d turns: %v; want one that says %q", turns, err, says)
 		}
 	}
 }
