@@ -7,9 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/postbus/postbus"
 	"github.com/postbus/postbus/internal/browser"
+	"github.com/postbus/postbus/internal/testdb"
 	"github.com/postbus/postbus/internal/wait"
 	"github.com/postbus/postbus/jobs"
+	"github.com/postbus/postbus/mail"
 	"github.com/postbus/postbus/ops"
 	"github.com/postbus/postbus/postbustest"
 )
@@ -43,7 +46,7 @@ func looks() []browser.Look {
 // P11: axe finds nothing serious in any view, light and dark, wide and as on a phone; there, nothing scrolls sideways.
 func TestAccessibleToAll(t *testing.T) {
 	t.Parallel()
-	h := setUp(t)
+	h := setUpOn(t, testdb.New(t), func(cfg *postbus.Config) { cfg.Mail = &mail.Config{} })
 	failed := h.failed("once", 1, jobs.Discarded)[0]
 	h.failed("work", 2, jobs.Retryable)
 	receiver := postbustest.NewReceiver(t)
@@ -51,10 +54,16 @@ func TestAccessibleToAll(t *testing.T) {
 	h.discarded(endpoint, receiver, 1)
 	delivery := do[ops.Listed[ops.Delivery]](h, "webhooks.deliveries", object{"endpoint_id": endpoint}).Items[0]
 	do[any](h, "tokens.create", object{"name": "scanner", "scopes": []string{"read"}})
+	do[any](h, "tasks.acknowledge_all", object{"queues": []string{"none"}})
+	do[any](h, "events.replay", object{"name": "notes.index"})
+	do[any](h, "work.declare", object{"name": "thumbnails", "types": []string{"note.*"}, "description": "Small pictures"})
+	do[any](h, "work.claim", object{"kinds": []string{"thumbnails"}, "worker": "camera-1"})
+	rule := do[ops.MailRule](h, "mail.create_rule", object{"name": "Tell Ann", "types": []string{"note.*"}, "to": []string{"ann@example.org"}, "subject": "{{.Type}}", "text": "{{.Subject}}"})
 	s := h.open("overview", "admin")
 	for _, view := range []string{
 		"overview", "jobs", "jobs?job=" + failed, "jobs?kinds=none", "periodics", "queues", "events", "events?event=" + delivery.EventID, "webhooks",
-		"webhooks?endpoint=" + endpoint, "webhooks?delivery=" + delivery.ID, "audit", "settings", "system",
+		"webhooks?endpoint=" + endpoint, "webhooks?delivery=" + delivery.ID, "acts", "replays", "workers", "mail", "mail?rule=" + rule.ID,
+		"audit", "settings", "system",
 	} {
 		s.goTo(h.url + view)
 		s.wait(`document.documentElement.dataset.live === "live"`)

@@ -116,7 +116,7 @@ func (h *house) stop() {
 func (h *house) serve() {
 	h.t.Helper()
 	registry, err := ops.New(ops.Deps{
-		Pool: h.pool, Events: h.bus.Events(), Runtime: h.bus.Runtime(), Webhooks: h.bus.Webhooks(), Alerts: h.bus.Alerts,
+		Pool: h.pool, Events: h.bus.Events(), Runtime: h.bus.Runtime(), Webhooks: h.bus.Webhooks(), Mail: h.bus.Mail(), Work: h.bus.Work(), Alerts: h.bus.Alerts,
 		Listener: h.bus.Listening, Version: "test", Log: testdb.Log(),
 	})
 	h.must(err)
