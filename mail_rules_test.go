@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/postbus/postbus/internal/wait"
 	"github.com/postbus/postbus/jobs"
 	"github.com/postbus/postbus/mail"
+	"github.com/postbus/postbus/postbustest"
 )
 
 // again runs the jobs of a kind once more, and waits for them.
@@ -135,20 +137,20 @@ func TestDeclaredRules(t *testing.T) {
 // Promise: what waits for a rule that is deleted, or whose job is cancelled, ends as failed with the reason, and nothing alerts.
 func TestMailsOfADeletedRuleAreGivenUp(t *testing.T) {
 	t.Parallel()
-	m := newMailing(t, nil)
-	if err := m.Inspector().Pause(t.Context(), mail.NotifyQueue); err != nil {
-		t.Fatal(err)
-	}
+	m := newMailing(t, func(cfg *mail.Config) { cfg.Backoff = jobs.Steps(time.Hour) })
+	m.box.Refuse(func(string) error { return postbustest.SMTPError(451, "not now") })
 	rule := m.rule(ruleTo("ada@example.com", "bob@example.com"))
 	m.record("n1", nil)
 	waiting := m.settled(mail.Sending, 2)
+	eventually(t, within, m.pool, 2, `select count(*) from postbus.river_job where kind = 'owner.notify' and attempt = 1 and state in ('available', 'retryable', 'scheduled')`)
 	if _, err := m.Inspector().Cancel(t.Context(), waiting[0].JobID); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.Mail().DeleteRule(t.Context(), rule.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Inspector().Resume(t.Context(), mail.NotifyQueue); err != nil {
+	m.box.Refuse(func(string) error { return nil })
+	if _, err := m.Inspector().Retry(t.Context(), waiting[1].JobID); err != nil {
 		t.Fatal(err)
 	}
 	if job := m.job(waiting[1]); job.State != jobs.Completed || !strings.Contains(string(job.Result), "the rule was deleted") {
