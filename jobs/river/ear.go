@@ -27,14 +27,15 @@ type ear struct {
 	queues map[string]bool
 	heard  chan *riverdriver.Notification
 
-	mu   sync.Mutex
-	subs map[string]func()
+	mu     sync.Mutex
+	subs   map[string]func()
+	paused map[string]bool // what was heard last, of the queues in queues
 }
 
 var _ riverdriver.Listener = (*ear)(nil)
 
 func newEar(hub *pg.Listener, queues map[string]int, log *slog.Logger) *ear {
-	e := &ear{hub: hub, log: log, queues: map[string]bool{}, heard: make(chan *riverdriver.Notification, earBuffer), subs: map[string]func(){}}
+	e := &ear{hub: hub, log: log, queues: map[string]bool{}, heard: make(chan *riverdriver.Notification, earBuffer), subs: map[string]func(){}, paused: map[string]bool{}}
 	for queue := range queues {
 		e.queues[storedQueue(queue)] = true
 	}
@@ -54,10 +55,47 @@ func (e *ear) insert(queue string) bool {
 	return true
 }
 
+// command is what River's producers are told of a queue (river/producer.go, controlEventPayload).
+type command struct {
+	Action string `json:"action"`
+	Queue  string `json:"queue"`
+}
+
+const (
+	pauseAction  = "pause"
+	resumeAction = "resume"
+)
+
 // control tells the producer of a queue to pause or resume; saying it again changes nothing.
-func (e *ear) control(action, queue string) {
-	payload, _ := json.Marshal(map[string]string{"action": action, "queue": queue}) // strings always marshal
+func (e *ear) control(c command) {
+	e.obey(c)
+	payload, _ := json.Marshal(c) // strings always marshal
 	e.push(controlTopic, string(payload))
+}
+
+// obey notes a pause or its end at once. River's producers take it up when they come to it, and may take up an older poll of theirs
+// after it: until then they would go on fetching.
+func (e *ear) obey(c command) {
+	e.mu.Lock()
+	ended := c.Action == resumeAction && e.paused[c.Queue]
+	switch {
+	case !e.queues[c.Queue]:
+	case c.Action == pauseAction:
+		e.paused[c.Queue] = true
+	case c.Action == resumeAction:
+		delete(e.paused, c.Queue)
+	}
+	e.mu.Unlock()
+	if ended {
+		e.insert(c.Queue)
+	}
+}
+
+// holds reports whether a pause of the queue was heard, and nothing since.
+func (e *ear) holds(queue string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.paused[queue]
 }
 
 func (e *ear) push(topic, payload string) {
@@ -92,16 +130,24 @@ func (e *ear) Listen(_ context.Context, topic string) error {
 	return nil
 }
 
-// hear passes a notification on. Where some may have been missed, every queue may have work.
+// hear passes a notification on. Where some may have been missed, every queue may have work, and which are paused is for River to
+// find out, which polls.
 func (e *ear) hear(topic string, n pg.Notification) {
-	if !n.Resync {
-		e.push(topic, n.Payload)
-		return
-	}
-	if topic == insertTopic {
+	switch {
+	case n.Resync && topic == insertTopic:
 		for queue := range e.queues {
 			e.insert(queue)
 		}
+	case n.Resync:
+		e.mu.Lock()
+		clear(e.paused)
+		e.mu.Unlock()
+	default:
+		var c command
+		if topic == controlTopic && json.Unmarshal([]byte(n.Payload), &c) == nil {
+			e.obey(c)
+		}
+		e.push(topic, n.Payload)
 	}
 }
 

@@ -24,6 +24,7 @@ type inspector struct {
 	store    store
 	queues   map[string]int // workers of this process
 	enqueuer *enqueuer
+	ear      *ear // of this process's producers; nil where it works on no queue
 }
 
 var _ jobs.Inspector = (*inspector)(nil)

@@ -34,6 +34,7 @@ func (d *driver) GetListener(*riverdriver.GetListenenerParams) riverdriver.Liste
 type pilot struct {
 	riverpilot.StandardPilot
 	kinds   []string
+	ear     *ear
 	store   store
 	flights *flights
 	settler *settler
@@ -47,11 +48,14 @@ var (
 	_ riverpilot.PilotJobRescuer = (*pilot)(nil)
 )
 
-// JobGetAvailable fetches jobs of the declared kinds. A row that River cannot decode never reaches a handler: its attempt
+// JobGetAvailable fetches jobs of the declared kinds, and none of a queue that is paused. A row that River cannot decode never reaches a handler: its attempt
 // fails here.
 func (p *pilot) JobGetAvailable(
 	ctx context.Context, exec riverdriver.Executor, state riverpilot.ProducerState, params *riverdriver.JobGetAvailableParams,
 ) (*riverdriver.JobGetAvailableResult, error) {
+	if p.ear.holds(params.Queue) {
+		return &riverdriver.JobGetAvailableResult{}, nil
+	}
 	params.Kind = p.kinds
 	result, err := p.fetch(ctx, exec, state, params)
 	if err != nil || result == nil {

@@ -64,7 +64,7 @@ func addQueueCount(queue *jobs.QueueStatus, row riversql.CountQueuesRow, waits i
 }
 
 func (i *inspector) Pause(ctx context.Context, queue string) error {
-	return i.mark(ctx, queue, "pause", func(stored string) (int64, error) {
+	return i.mark(ctx, queue, pauseAction, func(stored string) (int64, error) {
 		if _, works := i.queues[queue]; works {
 			return ask(ctx, i.store, (*riversql.Queries).PauseOwnQueue, riversql.PauseOwnQueueParams{Name: stored})
 		}
@@ -73,7 +73,7 @@ func (i *inspector) Pause(ctx context.Context, queue string) error {
 }
 
 func (i *inspector) Resume(ctx context.Context, queue string) error {
-	return i.mark(ctx, queue, "resume", func(stored string) (int64, error) {
+	return i.mark(ctx, queue, resumeAction, func(stored string) (int64, error) {
 		n, err := ask(ctx, i.store, (*riversql.Queries).ResumeQueue, riversql.ResumeQueueParams{Name: stored})
 		if _, works := i.queues[queue]; works && err == nil {
 			n = 1 // known, though it was never paused
@@ -97,6 +97,9 @@ func (i *inspector) mark(ctx context.Context, queue, action string, write func(s
 	}
 	if err := i.queries().TellQueue(ctx, riversql.TellQueueParams{Action: action, Queue: stored}); err != nil {
 		return fmt.Errorf("%s queue %s: %w", action, queue, err)
+	}
+	if i.ear != nil && i.store.tx == nil {
+		i.ear.control(command{action, stored})
 	}
 	return nil
 }

@@ -158,9 +158,9 @@ func (r *reaper) pauses(ctx context.Context) error {
 		}
 		for queue := range r.ear.queues {
 			if slices.Contains(paused, queue) {
-				r.ear.control("pause", queue)
+				r.ear.control(command{pauseAction, queue})
 			} else {
-				r.ear.control("resume", queue)
+				r.ear.control(command{resumeAction, queue})
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -113,6 +114,30 @@ func TestPollOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	reaches(t, r, waiting, jobs.Completed)
+}
+
+// A pause holds in its own process from the moment that it is answered, and its end is noticed at once, however often it is asked for.
+func TestPauseHoldsAtOnce(t *testing.T) {
+	t.Parallel()
+	var ran atomic.Int32
+	r := start(t, testdb.New(t), river.Config{Kinds: []jobs.Kind{{
+		Name: "quick", Queue: "q", Handle: func(context.Context, json.RawMessage) error { ran.Add(1); return nil },
+	}}})
+	reaches(t, r, enqueue(t, r, "quick", jobs.EnqueueOpts{Queue: "q"}), jobs.Completed)
+	for range 50 {
+		if err := r.Inspector().Pause(t.Context(), "q"); err != nil {
+			t.Fatal(err)
+		}
+		before := ran.Load()
+		id := enqueue(t, r, "quick", jobs.EnqueueOpts{Queue: "q"})
+		if state, _ := r.Wait(t.Context(), id, 20*time.Millisecond); state != jobs.Pending || ran.Load() != before {
+			t.Fatalf("a job of a paused queue is %s", state)
+		}
+		if err := r.Inspector().Resume(t.Context(), "q"); err != nil {
+			t.Fatal(err)
+		}
+		reaches(t, r, id, jobs.Completed)
+	}
 }
 
 // A handler that ignores the end of its context does not hold up Stop for ever, and its job is given back unspent.

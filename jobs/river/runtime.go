@@ -83,7 +83,7 @@ func (r *Runtime) wire(queries *riversql.Queries, periodics *periodics) {
 	}
 	r.waker = newWaker(queries, r.cfg, ear)
 	r.enqueuer = &enqueuer{kinds: r.kinds, waker: r.waker, store: r.store}
-	r.inspector = &inspector{store: r.store, queues: r.queues, enqueuer: r.enqueuer}
+	r.inspector = &inspector{store: r.store, queues: r.queues, enqueuer: r.enqueuer, ear: ear}
 	r.leases = &leases{store: r.store}
 	r.mirror = newMirror(r.cfg.App, r.kinds, queries, r.cfg.Log)
 	r.waiters = newWaiters(queries, r.cfg.Listener, r.cfg.Log)
@@ -134,7 +134,7 @@ func (r *Runtime) driver() *driver {
 	return &driver{
 		Driver: plain, ear: r.reaper.ear,
 		pilot: &pilot{
-			kinds: served(r.kinds), store: r.store, flights: r.flights, settler: r.settler, driver: plain,
+			kinds: served(r.kinds), ear: r.reaper.ear, store: r.store, flights: r.flights, settler: r.settler, driver: plain,
 			pruner: &pruner{store: r.store, cfg: r.cfg},
 		},
 	}
