@@ -218,7 +218,13 @@ func (h *house) blank() *screen {
 	return &screen{page, h}
 }
 
-func (s *screen) goTo(url string)              { s.h.t.Helper(); s.h.must(s.Go(url)) }
+// goTo goes to a page, and waits until its stream is there: before, the page may not yet take what is done to it.
+func (s *screen) goTo(url string) {
+	s.h.t.Helper()
+	s.h.must(s.Go(url))
+	s.wait(`!document.querySelector("#nav") || (document.documentElement.dataset.live ?? "connecting") !== "connecting"`)
+}
+
 func (s *screen) click(selector string)        { s.h.t.Helper(); s.h.must(s.Click(selector)) }
 func (s *screen) wait(expression string)       { s.h.t.Helper(); s.h.must(s.Wait(expression)) }
 func (s *screen) typeIn(selector, text string) { s.h.t.Helper(); s.h.must(s.Type(selector, text)) }
