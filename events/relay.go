@@ -110,9 +110,10 @@ func (r *relay) runOnce(ctx context.Context) (busy bool, err error) {
 	full := r.floor == fullScan
 	res, err := r.passes(ctx)
 	if err != nil {
-		return false, r.failed(err)
+		return r.failed(err)
 	}
-	r.failures, r.careful = 0, res.failed > 0 || (r.careful && res.fanned < res.claimed)
+	r.failures = 0
+	r.careful = res.failed > 0 || r.careful && (res.claimed == 0 || res.fanned < res.claimed)
 	if full {
 		r.scanned = began
 	}
@@ -174,15 +175,15 @@ func (r *relay) bounded(ctx context.Context) (passResult, error) {
 }
 
 // failed decides what follows a failed pass: a row's own fault is isolated by a careful pass at once, anything else is
-// handed back to be waited out.
-func (r *relay) failed(err error) error {
+// handed back to be waited out. The relay is busy until that pass has claimed the rows: where another holds them it stays careful.
+func (r *relay) failed(err error) (busy bool, _ error) {
 	r.floor = fullScan
 	if ownFault(err) && !r.careful {
 		r.careful = true
 		r.cfg.Log.Warn("a fan-out failed; trying again event by event", "error", err)
-		return nil
+		return true, nil
 	}
-	return err
+	return false, err
 }
 
 // backOff waits 2 s, doubling to 1 min, while passes fail through their surroundings. Nobody stays on duty meanwhile.

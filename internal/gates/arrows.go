@@ -24,6 +24,7 @@ var sees = map[string][]string{
 	"internal/testdb":     {"internal/devpg", "internal/wait", "pg"},
 
 	"lint":          {},
+	"docs/model":    {},
 	"pg":            {"internal/loop", "internal/dbsqlc"},
 	"jobs":          {"pg", "internal/loop"},
 	"jobs/river":    {"jobs", "pg", "internal/instance", "internal/loop", "internal/dbsqlc", "internal/tracing", "internal/measure"},
