@@ -2,10 +2,12 @@ package faultproxy
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/url"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/postbus/postbus/internal/loop"
 )
@@ -14,6 +16,7 @@ import (
 // Its methods may be called from several goroutines.
 type Proxy struct {
 	target   string
+	plain    bool // not Postgres: bytes are passed on as they come
 	listener net.Listener
 	accept   loop.Runner
 
@@ -22,6 +25,8 @@ type Proxy struct {
 	held    bool
 	deaf    bool
 	refuse  bool
+	delay   time.Duration
+	rate    int // bytes a second in each direction of a link; 0 is as fast as they come
 	closed  bool
 	waits   int // directions of links that hold something back
 	refused int
@@ -32,15 +37,29 @@ type Proxy struct {
 // New starts a proxy to a host:port. It ends with the test.
 func New(t testing.TB, target string) *Proxy {
 	t.Helper()
+	p, err := Open(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+// Open starts a proxy to the Postgres at a host:port. Close ends it.
+func Open(target string) (*Proxy, error) { return open(target, false) }
+
+// OpenPlain starts a proxy for any protocol over TCP, in which there are no notifications to drop.
+func OpenPlain(target string) (*Proxy, error) { return open(target, true) }
+
+func open(target string, plain bool) (*Proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatalf("faultproxy: %v", err)
+		return nil, fmt.Errorf("faultproxy: %w", err)
 	}
-	p := &Proxy{target: target, listener: listener, links: map[*link]struct{}{}}
+	p := &Proxy{target: target, plain: plain, listener: listener, links: map[*link]struct{}{}}
 	p.flow = sync.NewCond(&p.mu)
 	p.accept.Start(context.Background(), p.serve)
-	t.Cleanup(p.close)
-	return p
+	return p, nil
 }
 
 // ForURL starts a proxy to the server of a postgres:// URL and returns the URL that leads through
@@ -71,10 +90,26 @@ func (p *Proxy) Strand() {
 	})
 }
 
-// Heal ends BlackHole, Strand and Refuse. What was held back arrives.
+// Delay keeps each read of the network back for so long, in both directions, until Heal.
+func (p *Proxy) Delay(d time.Duration) { p.change(func() { p.delay = d }) }
+
+// Drip lets through at most so many bytes a second in each direction of a connection, a few at a time, until Heal.
+func (p *Proxy) Drip(bytesPerSecond int) { p.change(func() { p.rate = bytesPerSecond }) }
+
+// HalfClose ends the direction to the client on the connections that there are: the client reads their end, what it writes still
+// arrives, and what the server answers is lost. New connections work.
+func (p *Proxy) HalfClose() {
+	p.change(func() {
+		for l := range p.links {
+			l.halfClose()
+		}
+	})
+}
+
+// Heal ends BlackHole, Strand, Refuse, Delay and Drip. What was held back arrives.
 func (p *Proxy) Heal() {
 	p.change(func() {
-		p.held, p.refuse = false, false
+		p.held, p.refuse, p.delay, p.rate = false, false, 0, 0
 		for l := range p.links {
 			l.stranded = false
 		}
@@ -127,7 +162,8 @@ func (p *Proxy) HoldsBack() bool {
 	return p.waits > 0
 }
 
-func (p *Proxy) close() {
+// Close ends the proxy and all connections through it.
+func (p *Proxy) Close() {
 	p.change(func() { p.closed = true })
 	_ = p.listener.Close()
 	p.accept.Stop()

@@ -132,3 +132,60 @@ func TestConnectionsAreCounted(t *testing.T) {
 	}
 	wait.Eventually(t, 10*time.Second, func() (bool, string) { return proxy.Connections() == 0, "the link is still there" })
 }
+
+// After a half-close the client reads the end, and what it wrote has arrived all the same.
+func TestHalfCloseLosesTheAnswerAndNotTheQuestion(t *testing.T) {
+	t.Parallel()
+	proxy, conn := through(t)
+	if _, err := conn.Exec(t.Context(), "create table marks ()"); err != nil {
+		t.Fatal(err)
+	}
+	proxy.Delay(200 * time.Millisecond) // the statement is under way when the direction back ends
+	failed := make(chan error, 1)
+	go func() {
+		_, err := conn.Exec(t.Context(), "insert into marks default values")
+		failed <- err
+	}()
+	wait.Eventually(t, 10*time.Second, func() (bool, string) { return proxy.HoldsBack() || len(failed) > 0, "nothing was sent" })
+	proxy.HalfClose()
+	if err := <-failed; err == nil {
+		t.Error("the statement was answered")
+	}
+	proxy.Heal()
+	again, err := pgx.ConnectConfig(t.Context(), conn.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = again.Close(context.Background()) }()
+	wait.Eventually(t, 10*time.Second, func() (bool, string) {
+		var n int
+		err := again.QueryRow(t.Context(), "select count(*) from marks").Scan(&n)
+		return n == 1 && err == nil, "the statement did not arrive"
+	})
+}
+
+// Delay and Drip only cost time, and Heal ends them.
+func TestDelayAndDripCostTime(t *testing.T) {
+	t.Parallel()
+	proxy, conn := through(t)
+	ask := func() time.Duration {
+		t.Helper()
+		began := time.Now()
+		var length int
+		if err := conn.QueryRow(t.Context(), "select length(repeat('x', 1000) || pg_sleep(0)::text)").Scan(&length); err != nil || length != 1000 {
+			t.Errorf("length = %d, error = %v", length, err)
+		}
+		return time.Since(began)
+	}
+	proxy.Delay(50 * time.Millisecond)
+	if took := ask(); took < 100*time.Millisecond { // there and back
+		t.Errorf("with a delay it took %s", took)
+	}
+	proxy.Heal()
+	proxy.Drip(1000)
+	if took := ask(); took < 100*time.Millisecond { // over 100 bytes each way
+		t.Errorf("dripping it took %s", took)
+	}
+	proxy.Heal()
+	ask()
+}
