@@ -29,8 +29,7 @@ func IsUnavailable(err error) bool {
 	var netErr net.Error // a context's deadline is one, too
 	var connectErr *pgconn.ConnectError
 	return errors.As(err, &netErr) || errors.As(err, &connectErr) ||
-		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		err != nil && err.Error() == "conn closed"
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, pgconn.ErrConnClosed)
 }
 
 // sqlState returns the five letters of the database's error, "" where it is none.

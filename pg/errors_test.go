@@ -39,6 +39,7 @@ func TestErrorPredicates(t *testing.T) {
 		{state("58030"), false, true},
 		{fmt.Errorf("read: %w", io.ErrUnexpectedEOF), false, true},
 		{&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, false, true},
+		{fmt.Errorf("commit: %w", pgconn.ErrConnClosed), false, true},
 		{context.DeadlineExceeded, false, true},
 		{context.Canceled, false, false},
 	}

@@ -77,11 +77,13 @@ func begun(ctx context.Context, db beginner, options pgx.TxOptions, fn func(ctx 
 		return err
 	}
 	finished = true
-	return commitError(tx.Commit(ctx))
+	sent := !tx.Conn().IsClosed()
+	return commitError(tx.Commit(ctx), sent)
 }
 
-// commitError says what a failed commit means.
-func commitError(err error) error {
+// commitError says what a failed commit means. sent says that the connection was open before it: the driver answers that the
+// connection is closed, as where it sends nothing, where it broke while COMMIT was under way.
+func commitError(err error, sent bool) error {
 	var pgErr *pgconn.PgError
 	switch {
 	case err == nil:
@@ -90,7 +92,7 @@ func commitError(err error) error {
 		return fmt.Errorf("pg: commit: a statement had failed and its error was not returned, so the database rolled back: %w", err)
 	case errors.Is(err, pgx.ErrTxClosed):
 		return fmt.Errorf("pg: commit: the function ended the transaction itself: %w", err)
-	case pgconn.SafeToRetry(err): // nothing was sent
+	case pgconn.SafeToRetry(err) && !(sent && errors.Is(err, pgconn.ErrConnClosed)): // nothing was sent
 		return fmt.Errorf("pg: commit: %w", err)
 	case errors.As(err, &pgErr) && !breaksOff(pgErr):
 		return fmt.Errorf("pg: commit: %w", err)

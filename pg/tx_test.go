@@ -146,6 +146,40 @@ func TestInTxTellsAnUnknownOutcomeApart(t *testing.T) {
 	proxy.Cut()
 }
 
+// When the connection breaks while COMMIT is under way nobody knows either. The driver says "conn closed" then, as it does where
+// nothing was sent.
+func TestInTxDoesNotKnowWhereTheConnectionBroke(t *testing.T) {
+	t.Parallel()
+	proxy, address := faultproxy.ForURL(t, testdb.URL(t))
+	pool, err := pgxpool.New(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	var breaks loop.Runner
+	defer breaks.Stop()
+	err = pg.InTx(t.Context(), pool, func(ctx context.Context, tx pgx.Tx) error {
+		defer proxy.BlackHole()
+		breaks.Start(ctx, func(ctx context.Context) {
+			for !proxy.HoldsBack() { // until COMMIT is on its way
+				_ = loop.Sleep(ctx, time.Millisecond)
+			}
+			proxy.Cut()
+		})
+		return insert(ctx, tx, 1)
+	})
+	if !errors.Is(err, pg.ErrCommitUnknown) {
+		t.Errorf("error = %v, want %v", err, pg.ErrCommitUnknown)
+	}
+	proxy.Heal()
+	err = pg.InTx(t.Context(), pool, func(ctx context.Context, tx pgx.Tx) error {
+		return tx.Conn().Close(ctx)
+	})
+	if err == nil || errors.Is(err, pg.ErrCommitUnknown) {
+		t.Errorf("error = %v, where the connection was closed before COMMIT: want one with a known outcome", err)
+	}
+}
+
 // Explicit read committed, read write: the database's defaults do not matter.
 func TestInTxIsReadCommittedWhateverTheDefault(t *testing.T) {
 	t.Parallel()
