@@ -63,7 +63,8 @@ type Config struct {
 	MaxDataBytes int
 	// Retention is how long fanned events are kept at least. Defaults to 7 days.
 	Retention time.Duration
-	// BatchSize is the most events that one pass of the relay claims. Defaults to 200.
+	// BatchSize is the most events that one pass of the relay claims. Defaults to 200, and to 1,000 while there is a backlog whose events make
+	// few jobs.
 	BatchSize int
 	// PollInterval is how long an event or a job may wait where no notification arrives. Defaults to 1 s.
 	PollInterval time.Duration

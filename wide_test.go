@@ -95,6 +95,43 @@ func jobOf(t *testing.T, bus *postbus.Bus, subject string) jobs.Job {
 	return job
 }
 
+// A backlog whose events make few jobs is claimed in larger passes, but never in larger ones than the application asked for.
+func TestPassesGrowWhereEventsMakeFewJobs(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name        string
+		size, batch int
+		least, most int
+	}{
+		{"wide", 0, 1000, 201, 1000},
+		{"wide, sized", 100, 1000, 2, 100},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			pool := testdb.New(t)
+			sub := to("wide", func(context.Context, events.Event) error { return nil })
+			sub.Batch = c.batch
+			bus, err := postbus.New(pool, postbus.Config{App: "app", Log: testdb.Log(), Types: []events.Type{noteChanged}, BatchSize: c.size, Subscriptions: []events.Subscription{sub}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := bus.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			recordAll(t, pool, bus.Recorder(), 3000, numbered("note-"))
+			if err := bus.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = bus.Stop(context.Background()) })
+			eventually(t, time.Minute, pool, 0, `select count(*) from postbus.events where fanned_out_at is null`)
+			largest := one[int](t, pool, `select max(n) from (select count(*) as n from postbus.events group by fanout ->> 'wide') as j`)
+			if largest < c.least || largest > c.most {
+				t.Errorf("the largest job has %d events, want %d to %d", largest, c.least, c.most)
+			}
+		})
+	}
+}
+
 // Promise: the events of a pass make one wide job, each is handled, and each event's fan-out names that job. A single event gets the
 // job that it gets without Batch.
 func TestWideJobCoversAPass(t *testing.T) {

@@ -37,8 +37,10 @@ type Config struct {
 	// MaxDataBytes is the limit of an event's data. Defaults to 256 KiB; range 1 KiB to 16 MiB. A value other than the default is
 	// written for SQL callers too, and stands for them until another one is.
 	MaxDataBytes int
-	// BatchSize is the most events that one pass claims. Defaults to 200; range 1 to 1,000.
+	// BatchSize is the most events that one pass claims. Defaults to 200, and to 1,000 while there is a backlog whose events make few
+	// jobs, as those of wide subscriptions do; range 1 to 1,000.
 	BatchSize int
+	deepBatch int // what it is in such a backlog
 	// PollInterval is how long an unheard-of event may wait where no notification arrives. Defaults to 1 s.
 	PollInterval time.Duration
 	// PassGap is the pause between passes while there is work, so that they batch. Defaults to 3 ms.
@@ -56,6 +58,7 @@ type Config struct {
 const (
 	defaultMaxDataBytes = 256 << 10
 	defaultBatchSize    = 200
+	maxBatchSize        = 1000
 	fullScanEvery       = 2 * time.Second
 	passTimeout         = 30 * time.Second
 	heartbeatEvery      = 5 * time.Second
@@ -73,6 +76,7 @@ func (c Config) withDefaults() (Config, error) {
 		return c, err
 	}
 	c.MaxDataBytes = orDefault(c.MaxDataBytes, defaultMaxDataBytes)
+	c.deepBatch = orDefault(c.BatchSize, maxBatchSize)
 	c.BatchSize = orDefault(c.BatchSize, defaultBatchSize)
 	c.PollInterval = orDefault(c.PollInterval, time.Second)
 	c.PassGap = orDefault(c.PassGap, 3*time.Millisecond)
@@ -88,7 +92,7 @@ func (c Config) withDefaults() (Config, error) {
 		is, low, high int
 	}{
 		{"MaxDataBytes", c.MaxDataBytes, 1 << 10, 16 << 20},
-		{"BatchSize", c.BatchSize, 1, 1000},
+		{"BatchSize", c.BatchSize, 1, maxBatchSize},
 		{"MaxFailures", c.MaxFailures, 1, 1000},
 	} {
 		if limit.is < limit.low || limit.is > limit.high {

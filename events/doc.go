@@ -26,6 +26,6 @@
 // the usual way. What retention has removed before the walk comes by is gone.
 //
 // Limits: a type or subscription name has at most 120 bytes, data at most 256 KiB (Config.MaxDataBytes), a pass claims at
-// most 200 events (Config.BatchSize), fanned events are kept 7 days (Config.Retention) and longer while a job of theirs
+// most 200 events (Config.BatchSize; 1,000 where they make few jobs), a wide job covers at most 1,000 (Subscription.Batch), fanned events are kept 7 days (Config.Retention) and longer while a job of theirs
 // is unfinished or a [Retainer] holds them.
 package events

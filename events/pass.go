@@ -25,6 +25,7 @@ const fullScan = 0
 // pass could not afford.
 type passResult struct {
 	claimed, fanned, failed int
+	made                    int // jobs
 	next                    int64
 	left                    bool
 }
@@ -34,7 +35,7 @@ func (p passResult) plus(q passResult) passResult {
 	if q.left != p.left && q.left || q.left == p.left && q.left == (q.next < p.next) {
 		p.next, p.left = q.next, q.left
 	}
-	p.claimed, p.fanned, p.failed = p.claimed+q.claimed, p.fanned+q.fanned, p.failed+q.failed
+	p.claimed, p.fanned, p.failed, p.made = p.claimed+q.claimed, p.fanned+q.fanned, p.failed+q.failed, p.made+q.made
 	return p
 }
 
@@ -45,7 +46,7 @@ func (r *relay) pass(ctx context.Context, floor int64, careful bool) (res passRe
 	err = pg.InTx(ctx, r.pool, func(ctx context.Context, tx pgx.Tx) error {
 		res = passResult{}
 		claimed, err := queries(tx).ClaimEvents(ctx, eventsql.ClaimEventsParams{
-			FloorSeq: floor, BatchSize: int32(r.cfg.BatchSize),
+			FloorSeq: floor, BatchSize: int32(r.size),
 		})
 		if err != nil {
 			return fmt.Errorf("claim: %w", err)
@@ -73,7 +74,7 @@ func (r *relay) pass(ctx context.Context, floor int64, careful bool) (res passRe
 		if err != nil {
 			return err
 		}
-		res.fanned, res.failed = len(f.marked), f.failed
+		res.fanned, res.failed, res.made = len(f.marked), f.failed, f.made
 		return f.mark(ctx)
 	})
 	f.endSpans(0, err)

@@ -31,14 +31,15 @@ type relay struct {
 	scanned  time.Time // when a claim last overlooked nothing
 	careful  bool      // the next pass isolates bad rows
 	deep     bool      // the last pass was full: the next ones go side by side
+	size     int       // how many events the next pass claims
 	failures int       // passes in a row that failed through their surroundings
 }
 
 func newRelay(b *Bus) *relay {
 	return &relay{
 		cfg: b.cfg, pool: b.pool, runtime: func() jobs.Runtime { return b.runtime },
-		duty:  &duty{listener: b.cfg.Listener, log: b.cfg.Log},
-		poked: make(chan struct{}, 1), wide: b.pool.Config().MaxConns >= roomy,
+		duty: &duty{listener: b.cfg.Listener, log: b.cfg.Log},
+		size: b.cfg.BatchSize, poked: make(chan struct{}, 1), wide: b.pool.Config().MaxConns >= roomy,
 	}
 }
 
@@ -163,7 +164,11 @@ func (r *relay) passes(ctx context.Context) (sum passResult, err error) {
 	for _, res := range results {
 		sum = sum.plus(res)
 	}
-	r.deep = sum.left || sum.claimed >= r.cfg.BatchSize
+	r.deep = sum.left || sum.claimed >= r.size
+	r.size = r.cfg.BatchSize
+	if r.deep && err == nil && sum.failed == 0 && sum.made <= sum.claimed/2 {
+		r.size = r.cfg.deepBatch // the cost of a pass itself is what counts then
+	}
 	return sum, err
 }
 
