@@ -7,10 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/postbus/postbus/bench/internal/peer"
 )
 
 // One tiny figure through everything: a private Postgres, both sides, the printed line and the file.
@@ -72,10 +75,23 @@ func TestReadmeNamesEveryFigure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	number := regexp.MustCompile(`_(1|8|10|32|100)$`)
+	number := regexp.MustCompile(`_(1|2|3|4|8|10|30|32|100|256|4096|65536|10000|100000|1000000)$`)
+	var systems []string
+	for _, s := range peer.All() {
+		systems = append(systems, s.Name)
+	}
+	slices.Sort(systems)
+	slices.Reverse(systems) // the longest of those that begin alike first
+	system := regexp.MustCompile(`^(peers_.*)_(` + strings.Join(systems, "|") + `)(_N)?$`)
+	load := regexp.MustCompile(`_at_\d+_`)
 	for _, g := range groups() {
 		for _, name := range g.figures {
-			if short := number.ReplaceAllString(name, "_N"); !strings.Contains(string(readme), fmt.Sprintf("`%s`", short)) &&
+			short := load.ReplaceAllString(system.ReplaceAllString(number.ReplaceAllString(name, "_N"), "${1}_SYSTEM$3"), "_at_LOAD_")
+			if strings.Contains(name, "_to_") { // between systems
+				short = number.ReplaceAllString(name, "_N")
+			}
+			short = strings.NewReplacer("growth_plain", "growth_KIND", "growth_wide", "growth_KIND").Replace(short)
+			if !strings.Contains(string(readme), fmt.Sprintf("`%s`", short)) &&
 				!strings.Contains(string(readme), fmt.Sprintf("`%s`", name)) {
 				t.Errorf("README.md does not explain %s", name)
 			}

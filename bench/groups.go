@@ -15,6 +15,8 @@ type group struct {
 	name    string
 	figures []string
 	measure func(ctx context.Context, b *bench, db *rig.Database) ([]figure.Figure, error)
+	// long groups take minutes even in a quick run, which has them only where they are asked for.
+	long bool
 }
 
 func groups() []group {
@@ -32,7 +34,8 @@ func groups() []group {
 	for _, n := range []int{1, 8, 32} {
 		all = append(all, claim(n))
 	}
-	return append(all, webhookRate(8), webhookRate(32), webhookLatency(), webhookFairness(1, 10), webhookFairness(10, 100), webhookBytes(), reads())
+	return append(all, webhookRate(8), webhookRate(32), webhookLatency(), webhookFairness(1, 10), webhookFairness(10, 100), webhookBytes(), reads(),
+		peersHandled(), peersQueue(), peersTax(), peersLatency(), growth(), limits())
 }
 
 // choose keeps the groups with a figure that matches.

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"regexp"
 	"runtime/pprof"
+	"slices"
 	"time"
 
 	"github.com/postbus/postbus/bench/internal/figure"
@@ -32,11 +33,16 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags.SetOutput(progress)
 	quick := flags.Bool("quick", quickByEnv(), "run everything briefly, in two minutes; QUICK=1 in the environment does the same")
 	pairs := flags.Int("pairs", 0, "interleaved pairs a ratio (default 5, with -quick 2)")
+	pinned := flags.Duration("pinned", 0, "how long xmin is pinned beside peers (default 1m, with -quick 2s)")
 	only := flags.String("only", "", "measure only the figures whose names match this regular expression")
 	profile := flags.String("cpuprofile", "", "write a CPU profile of this process, bus and writers alike, to the file")
+	pageFile := flags.String("page", "", "write this page from the values in -out, and measure nothing")
 	file := flags.String("out", "results/latest.json", "where the values are kept")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *pageFile != "" {
+		return writePage(*file, *pageFile)
 	}
 	match, err := regexp.Compile(*only)
 	if err != nil {
@@ -46,8 +52,11 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	if *quick {
 		plan = quickPlan()
 	}
-	plan.pairs = cmp.Or(*pairs, plan.pairs)
+	plan.pairs, plan.pinned = cmp.Or(*pairs, plan.pairs), cmp.Or(*pinned, plan.pinned)
 	chosen := choose(groups(), match)
+	if plan.quick && *only == "" {
+		chosen = slices.DeleteFunc(chosen, func(g group) bool { return g.long })
+	}
 	if len(chosen) == 0 {
 		return fmt.Errorf("-only %q matches no figure", *only)
 	}

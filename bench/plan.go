@@ -31,6 +31,8 @@ type plan struct {
 	hookRate, fair time.Duration
 	// claimable is the backlog that workers claim from, finished the jobs that lie beside it.
 	claimable, finished int
+	// paced is how long events come at a share of a system's peak, pinned how long they come while xmin is pinned.
+	paced, pinned time.Duration
 	// settle passes before the idle bus is watched for idle.
 	settle, idle time.Duration
 }
@@ -55,6 +57,7 @@ func fullPlan() plan {
 		hooks:     map[int]int{1: 1_000, 8: 10_000, 32: 10_000},
 		claimable: 40_000, finished: 1_000_000,
 		hookRate: 10 * time.Second, fair: 15 * time.Second,
+		paced: 6 * time.Second, pinned: time.Minute,
 		settle: 5 * time.Second, idle: 20 * time.Second,
 	}
 }
@@ -73,6 +76,7 @@ func quickPlan() plan {
 		hooks:     map[int]int{1: 100, 8: 300, 32: 600},
 		claimable: 10_000, finished: 50_000,
 		hookRate: time.Second, fair: time.Second,
+		paced: time.Second, pinned: 2 * time.Second,
 		settle: time.Second, idle: 2 * time.Second,
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/postbus/postbus/bench/internal/figure"
+	"github.com/postbus/postbus/bench/internal/page"
 )
 
 // report is what a run keeps.
@@ -82,4 +83,21 @@ func loadAverage() string {
 		return ""
 	}
 	return strings.Join(strings.Fields(string(raw))[:3], " ")
+}
+
+// writePage writes the page of the values that a run kept.
+func writePage(values, file string) error {
+	raw, err := os.ReadFile(values)
+	if err != nil {
+		return fmt.Errorf("read the values: %w", err)
+	}
+	var r report
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return fmt.Errorf("read the values of %s: %w", values, err)
+	}
+	m := r.Machine
+	return page.Write(page.Run{
+		When: r.Began.Format("2 January 2006"), Machine: fmt.Sprintf("%d cores (%s), %s/%s, Postgres %s, %s", m.Cores, m.CPU, m.OS, m.Arch, m.Postgres, m.Go),
+		Load: m.Load, Rounds: fullPlan().repeats, Quick: r.Quick, Figures: r.Figures,
+	}, file)
 }

@@ -12,6 +12,11 @@ const (
 insert into postbus.events (type, owner_id, subject, data)
 select $2, 'owner', 'note-' || i, json_build_object('note', i, 'title', 'Note ' || i, 'body', $3::text)
 from generate_series(1, $1) as i`
+	// fillPeerSQL records events with the data of internal/peer, of a size.
+	fillPeerSQL = `
+insert into postbus.events (type, owner_id, subject, data)
+select $2, 'owner', i::text, (h.head || repeat('x', greatest(0, $3::int - length(h.head) - 2)) || '"}')::json
+from generate_series(0, $1::int - 1) as i, lateral (select '{"n":' || i || ',"pad":"' as head) as h`
 	lastSeqSQL  = `select max(seq) from postbus.events`
 	isFannedSQL = `select fanned_out_at is not null from postbus.events where seq = $1`
 	unfannedSQL = `select count(*) from postbus.events where fanned_out_at is null and poisoned_at is null`

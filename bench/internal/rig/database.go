@@ -32,6 +32,17 @@ func (d *Database) NewPool(ctx context.Context, conns int) (*pgxpool.Pool, error
 	return pool, nil
 }
 
+// Quiet closes the pools that NewPool gave, and every connection of Pool: only then the server's counters have all of what they did.
+func (d *Database) Quiet() {
+	for _, pool := range d.pools {
+		if pool == d.Pool {
+			pool.Reset()
+			continue
+		}
+		pool.Close()
+	}
+}
+
 func (d *Database) close() {
 	for _, pool := range d.pools {
 		pool.Close()

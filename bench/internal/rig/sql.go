@@ -17,4 +17,7 @@ from unnest(array[
     'postbus.webhook_slots', 'postbus.webhook_attempts'
 ]) as name
 where to_regclass(name) is not null`
+	costSQL = `
+select pg_backend_pid(), (pg_current_wal_insert_lsn() - '0/0')::bigint,
+    (select coalesce(sum(n_tup_upd + n_tup_del), 0) from pg_stat_user_tables)::bigint`
 )
