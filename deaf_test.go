@@ -30,10 +30,12 @@ func (l *logBook) Write(p []byte) (int, error) {
 	return l.lines.Write(p)
 }
 
-func (l *logBook) count(text string) int {
+func (l *logBook) count(text string) int { return strings.Count(l.text(), text) }
+
+func (l *logBook) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return strings.Count(l.lines.String(), text)
+	return l.lines.String()
 }
 
 func (l *logBook) logger() *slog.Logger { return testdb.Logged(slog.NewTextHandler(l, nil)) }
