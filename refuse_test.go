@@ -101,6 +101,25 @@ func becomeStandby(t *testing.T, halt func() error, dir string, start func(conte
 	}
 }
 
+// What the server cannot take now (a full disk here) is not an event's fault: no attempt of it is spent, however often passes fail.
+func TestPassesThatFailThroughTheServerSpendNoAttempt(t *testing.T) {
+	t.Parallel()
+	pool := testdb.New(t)
+	mustExec(t, pool,
+		`create function full_disk() returns trigger language plpgsql as $$
+			begin raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end $$`,
+		`create trigger full_disk before insert on postbus.river_job for each row when (new.kind = 'index') execute function full_disk()`)
+	book := &logBook{}
+	bus := startBus(t, pool, postbus.Config{Subscriptions: []events.Subscription{to("index", ignore)}, Log: book.logger()})
+	recordAll(t, pool, bus.Recorder(), 3, numbered("note-"))
+	growing(t, book)
+	if n := one[int](t, pool, `select count(*) from postbus.events where attempts = 0 and fanned_out_at is null and poisoned_at is null`); n != 3 {
+		t.Errorf("%d of 3 events wait with no attempt spent", n)
+	}
+	mustExec(t, pool, `drop trigger full_disk on postbus.river_job`)
+	eventually(t, within, pool, int64(3), `select count(*) from postbus.river_job where kind = 'index' and state = 'completed'`)
+}
+
 var failedPass = regexp.MustCompile(`relay pass failed.* failures=(\d+) wait=(\S+)`)
 
 // growing waits for six failed passes in a row, and looks at the waits between them.
