@@ -43,7 +43,7 @@ func (p passResult) plus(q passResult) passResult {
 func (r *relay) pass(ctx context.Context, floor int64, careful bool) (res passResult, err error) {
 	began := time.Now()
 	f := fanner{relay: r}
-	err = pg.InTx(ctx, r.pool, func(ctx context.Context, tx pgx.Tx) error {
+	err = pg.InShortTx(ctx, r.pool, func(ctx context.Context, tx pgx.Tx) error {
 		res = passResult{}
 		claimed, err := queries(tx).ClaimEvents(ctx, eventsql.ClaimEventsParams{
 			FloorSeq: floor, BatchSize: int32(r.size),

@@ -75,7 +75,7 @@ func (b *Bus) replayFailed(ctx context.Context, id string, cause error) error {
 
 // replayStep hands over one batch and moves the progress, in one transaction. It reports whether the replay has ended.
 func (b *Bus) replayStep(ctx context.Context, t ReplayTarget, id string) (ended bool, err error) {
-	err = pg.InTx(ctx, b.pool, func(ctx context.Context, tx pgx.Tx) error {
+	err = pg.InShortTx(ctx, b.pool, func(ctx context.Context, tx pgx.Tx) error {
 		row, err := queries(tx).LockReplay(ctx, eventsql.LockReplayParams{ID: id})
 		state := ReplayState(row.State)
 		if errors.Is(err, pgx.ErrNoRows) || err == nil && (state == ReplayDone || state == ReplayCancelled) {

@@ -56,7 +56,7 @@ func (b *Bus) prune(ctx context.Context) error {
 }
 
 func (b *Bus) pruneRows(ctx context.Context, rows []eventsql.RetentionBatchRow) error {
-	return pg.InTx(ctx, b.pool, func(ctx context.Context, tx pgx.Tx) error {
+	return pg.InShortTx(ctx, b.pool, func(ctx context.Context, tx pgx.Tx) error {
 		locked, err := queries(tx).LockForRetention(ctx, eventsql.LockForRetentionParams{Ids: idsOf(rows)})
 		if err != nil || len(locked) == 0 {
 			return err

@@ -84,7 +84,7 @@ func cutText(text string) string {
 // tell raises and clears in one transaction with the events that say so. All go over the open alerts in one order, so that
 // processes that look at once wait for each other and do not deadlock.
 func (w *watch) tell(ctx context.Context, f finding) error {
-	err := pg.InTx(ctx, w.bus.pool, func(ctx context.Context, tx pgx.Tx) error {
+	err := pg.InShortTx(ctx, w.bus.pool, func(ctx context.Context, tx pgx.Tx) error {
 		open, err := queries(tx).OpenAlerts(ctx, eventsql.OpenAlertsParams{OwnerID: w.bus.cfg.AlertOwner})
 		if err != nil {
 			return err

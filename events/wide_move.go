@@ -21,7 +21,7 @@ func (r *wideRun) move(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, moveTimeout)
 	defer cancel()
-	err := pg.InTx(ctx, r.bus.pool, func(ctx context.Context, tx pgx.Tx) error {
+	err := pg.InShortTx(ctx, r.bus.pool, func(ctx context.Context, tx pgx.Tx) error {
 		held, err := queries(tx).HoldEventsOfJob(ctx, r.holding())
 		if err != nil {
 			return err

@@ -41,7 +41,7 @@ func (s *Service) fanOut(ctx context.Context, event events.Event) error {
 	}
 	made := 0
 	if len(batch.RuleIds) > 0 {
-		err = pg.InTx(ctx, s.pool, func(ctx context.Context, tx pgx.Tx) error {
+		err = pg.InShortTx(ctx, s.pool, func(ctx context.Context, tx pgx.Tx) error {
 			ids, err := s.post(ctx, tx, batch)
 			made = len(ids)
 			return err

@@ -32,7 +32,7 @@ type begun struct {
 // whether the mail has arrived. Such a mail takes another slot when it is tried in a later window, and none for a second attempt in the
 // same one. So a recipient never gets more than the cap, and what a failure costs is time.
 func (s *Service) begin(ctx context.Context, id int64, rule Rule) (b begun, err error) {
-	err = pg.InTx(ctx, s.pool, func(ctx context.Context, tx pgx.Tx) error {
+	err = pg.InShortTx(ctx, s.pool, func(ctx context.Context, tx pgx.Tx) error {
 		row, err := queries(tx).LockMail(ctx, mailsql.LockMailParams{ID: id, WindowSeconds: s.cfg.Window.Seconds()})
 		if err != nil {
 			return fmt.Errorf("lock it: %w", err)

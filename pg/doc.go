@@ -5,6 +5,7 @@
 //
 //   - InTx commits what its function did, or nothing of it: an error, a panic and a cancelled
 //     context all roll back. A commit whose outcome nobody knows is told apart (ErrCommitUnknown).
+//   - InShortTx does the same, and leaves nothing locked for more than seconds when the process stands still in the middle.
 //   - InSnapshot has several reads see one state of the database.
 //   - Nested does the same inside a transaction, with a savepoint that costs the outer one nothing
 //     when it fails.

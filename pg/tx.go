@@ -26,6 +26,13 @@ func InTx(ctx context.Context, pool *pgxpool.Pool, fn func(ctx context.Context, 
 	return begun(ctx, pool, readWrite, fn)
 }
 
+// InShortTx is InTx for work that many wait for and that makes one statement after the other, as all of the bus's own does: where the
+// server hears nothing for 10 s in the middle of it, it rolls back and ends the session. Else a process that stands still, or whose
+// machine is gone without a word, would keep its locks for as long as TCP waits for it, which is hours.
+func InShortTx(ctx context.Context, pool *pgxpool.Pool, fn func(ctx context.Context, tx pgx.Tx) error) error {
+	return begun(ctx, pool, short, fn)
+}
+
 // InSnapshot calls fn in a transaction whose statements all see the database as it was at the first of them, and none may
 // write: for answers that are put together from several. It ends as InTx does.
 func InSnapshot(ctx context.Context, pool *pgxpool.Pool, fn func(ctx context.Context, tx pgx.Tx) error) error {
@@ -35,6 +42,7 @@ func InSnapshot(ctx context.Context, pool *pgxpool.Pool, fn func(ctx context.Con
 // What begins is explicit: under another default, serialization failures would come where nobody retries.
 var (
 	readWrite = pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
+	short     = pgx.TxOptions{BeginQuery: "begin isolation level read committed read write; set local idle_in_transaction_session_timeout = '10s'"}
 	snapshot  = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 )
 

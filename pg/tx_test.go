@@ -272,3 +272,34 @@ func TestInSnapshotSeesOneState(t *testing.T) {
 	}
 	expect(t, pool, 1)
 }
+
+// A short transaction is one that the server ends when it hears nothing for seconds; others, and what the connection does next, have the
+// database's own setting. Its isolation and access are those of InTx.
+func TestShortTxIsBounded(t *testing.T) {
+	t.Parallel()
+	pool := testdb.New(t)
+	settings := func(begin func(context.Context, *pgxpool.Pool, func(context.Context, pgx.Tx) error) error) (got [3]string) {
+		t.Helper()
+		err := begin(t.Context(), pool, func(ctx context.Context, tx pgx.Tx) error {
+			return tx.QueryRow(ctx, `select current_setting('idle_in_transaction_session_timeout'),
+				current_setting('transaction_isolation'), current_setting('transaction_read_only')`).Scan(&got[0], &got[1], &got[2])
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	for range 3 {
+		if got, want := settings(pg.InShortTx), [3]string{"10s", "read committed", "off"}; got != want {
+			t.Errorf("a short transaction has %v, want %v", got, want)
+		}
+		if got, want := settings(pg.InTx), [3]string{"0", "read committed", "off"}; got != want {
+			t.Errorf("another has %v, want %v", got, want)
+		}
+	}
+	err := pg.InShortTx(t.Context(), pool, func(ctx context.Context, tx pgx.Tx) error { return errors.Join(insert(ctx, tx, 1), errNo) })
+	if !errors.Is(err, errNo) {
+		t.Errorf("error = %v, want %v", err, errNo)
+	}
+	expect(t, pool)
+}

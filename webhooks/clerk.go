@@ -115,7 +115,7 @@ func (c *clerk) try(ctx context.Context, batch []request) error {
 	var came ends
 	// Together turns a panic into an error: without its clerk a process would deliver nothing any more.
 	err := loop.Together(ctx, 1, func(ctx context.Context, _ int) error {
-		return pg.InTx(ctx, c.s.pool, func(ctx context.Context, tx pgx.Tx) error {
+		return pg.InShortTx(ctx, c.s.pool, func(ctx context.Context, tx pgx.Tx) error {
 			err := queries(tx).BeginTurn(ctx)
 			if err == nil {
 				answers, came, err = c.s.take(ctx, tx, turns)

@@ -22,7 +22,7 @@ func (s *Service) fanOut(ctx context.Context, event events.Event) error {
 	for tries := 5; ; tries-- {
 		to, err := s.takers(ctx, event)
 		if err == nil {
-			err = pg.InTx(ctx, s.pool, func(ctx context.Context, tx pgx.Tx) error { return s.fanOutTo(ctx, tx, event, to) })
+			err = pg.InShortTx(ctx, s.pool, func(ctx context.Context, tx pgx.Tx) error { return s.fanOutTo(ctx, tx, event, to) })
 		}
 		if err == nil {
 			return nil

@@ -54,7 +54,7 @@ func (p *poller) poll(ctx context.Context) error {
 }
 
 func (p *poller) admit(ctx context.Context, ids []string) error {
-	return pg.InTx(ctx, p.s.pool, func(ctx context.Context, tx pgx.Tx) error {
+	return pg.InShortTx(ctx, p.s.pool, func(ctx context.Context, tx pgx.Tx) error {
 		if err := queries(tx).PlanOnce(ctx); err != nil {
 			return err
 		}

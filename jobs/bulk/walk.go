@@ -51,7 +51,7 @@ func (s *Service) handle(ctx context.Context, raw json.RawMessage) error {
 
 // step does one chunk and moves the progress, in one transaction. It reports whether the act has ended.
 func (s *Service) step(ctx context.Context, id string) (ended bool, err error) {
-	err = pg.InTx(ctx, s.pool, func(ctx context.Context, tx pgx.Tx) error {
+	err = pg.InShortTx(ctx, s.pool, func(ctx context.Context, tx pgx.Tx) error {
 		row, err := queries(tx).LockAct(ctx, bulksql.LockActParams{ID: id})
 		state := State(row.State)
 		if errors.Is(err, pgx.ErrNoRows) || err == nil && (state == Done || state == Cancelled) {

@@ -78,7 +78,7 @@ func (c *clock) once(ctx context.Context) error {
 
 // enqueue makes the tick's job, where nobody else has.
 func (c *clock) enqueue(ctx context.Context, p periodic, slot time.Time) error {
-	err := pg.InTx(ctx, c.pool, func(ctx context.Context, tx pgx.Tx) error {
+	err := pg.InShortTx(ctx, c.pool, func(ctx context.Context, tx pgx.Tx) error {
 		queries := riversql.New(tx)
 		won, err := queries.ClaimSlot(ctx, riversql.ClaimSlotParams{App: c.periodics.app, Name: p.Name, Slot: slot})
 		if err != nil || won == 0 {

@@ -66,7 +66,7 @@ func (s store) do(ctx context.Context, fn func(ctx context.Context, db pg.DBTX) 
 	if !strict {
 		return fn(ctx, s.pool)
 	}
-	return pg.InTx(ctx, s.pool, func(ctx context.Context, tx pgx.Tx) error { return fn(ctx, tx) })
+	return pg.InShortTx(ctx, s.pool, func(ctx context.Context, tx pgx.Tx) error { return fn(ctx, tx) })
 }
 
 // ask runs one query that writes. It is planned with its values at hand: a plan that was made while the tables were empty
