@@ -2,8 +2,6 @@ package postbus_test
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -56,7 +54,9 @@ func TestServerThatRefusesWrites(t *testing.T) {
 	if _, err := open.Exec(t.Context(), `insert into notes values ('torn')`); err != nil {
 		t.Fatal(err)
 	}
-	becomeStandby(t, server.Halt, server.Dir(), server.StartAgain)
+	if err := server.RestartAsStandby(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if err := bus.Recorder().With(open).Record(t.Context(), "owner", noteChanged.Name, "torn", nil); err == nil {
 		t.Error("an event was recorded on a connection that is gone")
 	}
@@ -85,20 +85,6 @@ func errorText(err error) string {
 		return "no error"
 	}
 	return err.Error()
-}
-
-// becomeStandby starts a server again as one that only reads, until it is promoted.
-func becomeStandby(t *testing.T, halt func() error, dir string, start func(context.Context) error) {
-	t.Helper()
-	if err := halt(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "data", "standby.signal"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // What the server cannot take now (a full disk here) is not an event's fault: no attempt of it is spent, however often passes fail.

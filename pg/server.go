@@ -35,6 +35,12 @@ func inspect(ctx context.Context, db DBTX) (s server, err error) {
 	return s, err
 }
 
+// IsStandby says that the server only reads, as an old primary may do after a failover.
+func IsStandby(ctx context.Context, db DBTX) (standby bool, err error) {
+	err = db.QueryRow(ctx, "select pg_is_in_recovery()").Scan(&standby)
+	return standby, err
+}
+
 // check refuses a database that cannot be migrated, and says what helps.
 func (s server) check() error {
 	switch role, database := quoteName(s.role), quoteName(s.database); {

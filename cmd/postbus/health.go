@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/postbus/postbus/pg"
 )
 
 // pingWithin is how long the database may take to answer before the process counts as not ready.
@@ -37,8 +39,12 @@ func (h *health) reason(ctx context.Context) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, pingWithin)
 	defer cancel()
-	if err := h.pool.Ping(ctx); err != nil {
+	standby, err := pg.IsStandby(ctx, h.pool)
+	switch {
+	case err != nil:
 		return "the database does not answer: " + innermost(err)
+	case standby:
+		return "the database's server is a standby and takes no writes"
 	}
 	return ""
 }

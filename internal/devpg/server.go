@@ -108,6 +108,21 @@ func (s *Server) Restart(ctx context.Context) error {
 	return s.StartAgain(ctx)
 }
 
+// RestartAsStandby restarts the server as one that reads and refuses to write, as after a failover, until somebody calls pg_promote().
+func (s *Server) RestartAsStandby(ctx context.Context) error {
+	if err := s.Halt(); err != nil {
+		return err
+	}
+	signal := filepath.Join(s.dataDir(), "standby.signal")
+	if err := os.WriteFile(signal, nil, 0o600); err != nil {
+		return err
+	}
+	if err := s.owner.own(signal); err != nil {
+		return err
+	}
+	return s.StartAgain(ctx)
+}
+
 // Halt stops the server as Stop does, but keeps a temporary folder for StartAgain.
 func (s *Server) Halt() error { return s.stop(stopFast) }
 
