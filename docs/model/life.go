@@ -3,18 +3,18 @@ package main
 // die has a process die, in the middle of whatever it does, and start again.
 func (w *world) die(s *state, r int, emit emit) {
 	n := *s
+	if s.lost(r) {
+		unlock(&n, ghostOf(r))
+		if n.duty == ghostOf(r) {
+			n.duty = nobody
+		}
+		emit(actOf(serverSees, r), n)
+		n = *s
+	}
 	if s.relay[r].at == dead {
 		if w.restarts {
 			n.relay[r] = relay{}
 			emit(actOf(restart, r), n)
-		}
-		if s.lost(r) {
-			unlock(&n, ghostOf(r))
-			n.relay[r] = s.relay[r]
-			if n.duty == ghostOf(r) {
-				n.duty = nobody
-			}
-			emit(actOf(serverSees, r), n)
 		}
 		return
 	}
