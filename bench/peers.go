@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"runtime/metrics"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -170,21 +169,16 @@ func recordMany(ctx context.Context, db *rig.Database, instance peer.Instance, e
 // watchHeap looks at the heap until the function is called, which answers the most that was seen, in MiB.
 func watchHeap() func() float64 {
 	var most uint64
-	var watching sync.WaitGroup
-	ended := make(chan struct{})
-	watching.Go(func() {
+	var watching loop.Runner
+	watching.Start(context.Background(), func(ctx context.Context) {
 		sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-		for tick := time.Tick(20 * time.Millisecond); ; {
+		for ctx.Err() == nil {
 			metrics.Read(sample)
 			most = max(most, sample[0].Value.Uint64())
-			select {
-			case <-ended:
-				return
-			case <-tick:
-			}
+			_ = loop.Sleep(ctx, 20*time.Millisecond)
 		}
 	})
-	return func() float64 { close(ended); watching.Wait(); return float64(most) / mebibytes }
+	return func() float64 { watching.Stop(); return float64(most) / mebibytes }
 }
 
 // backlogOf is how much a system is given to handle: two to four seconds' worth.

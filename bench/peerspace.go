@@ -99,7 +99,6 @@ type running struct {
 	tally     *tally
 	committed []atomic.Int64 // nanoseconds since the epoch
 	next      atomic.Int64
-	began     time.Time
 	close     func(err *error)
 }
 
