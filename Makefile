@@ -1,7 +1,7 @@
 # Everything there is to run here. A target installs what it lacks (scripts/install.sh) and needs nothing running.
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check bench performance model fuzz gen vulncheck install drivers
+.PHONY: help build demo test check bench performance model chaos fuzz gen vulncheck install drivers
 
 help: ## Show this list
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1|\2/p' Makefile | column -t -s '|'
@@ -21,6 +21,8 @@ check: install ## Run every gate: format, vet, staticcheck, arrows, docs, genera
 bench: install ## Measure, side by side with peers (QUICK=1 for a short run, FULL=1 for reads on 10 M rows, ARGS='...' goes to it)
 	@cd bench && QUICK=$(QUICK) FULL=$(FULL) go run . $(ARGS)
 
+chaos: install ## Break everything around the bus for MINUTES (default 1) by the plan of SEED (default 1); PLANT=cursor|mark|rescue|drop|unlock must be found
+	@go run ./internal/chaos/cmd -minutes $(or $(MINUTES),1) -seed $(or $(SEED),1) -plant '$(PLANT)' $(ARGS)
 performance: install ## Measure beside what others would pick, and write docs/performance.md anew (QUICK=1 to see it run)
 	@cd bench && QUICK=$(QUICK) go run . -only '^(peers|growth|limit)_' -out ../docs/performance.json && go run . -out ../docs/performance.json -page ../docs/performance.md
 

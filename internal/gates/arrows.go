@@ -20,6 +20,7 @@ var sees = map[string][]string{
 	"internal/instance":   {"pg", "internal/loop", "internal/dbsqlc"},
 	"internal/faultproxy": {"internal/loop"},
 	"internal/snippets":   {},
+	"internal/chaos":      {"", "webhooks", "events", "jobs", "pg", "internal/devpg", "internal/faultproxy", "internal/testdb", "internal/loop"},
 	"internal/seed":       {},
 	"internal/testdb":     {"internal/devpg", "internal/wait", "pg"},
 
