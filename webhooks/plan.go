@@ -59,7 +59,11 @@ func (e *session) plan(ctx context.Context) (p plan, err error) {
 			e.answers[i].version = row.Version
 		}
 		switch {
-		case !e.holds(t): // another hand has it: the lane is over
+		case slot.Token == "": // another job has it: the lane is over
+		case !e.holds(t):
+			// A turn before gave the slot something else to do and its answer was lost, or another run of the job has it. To be
+			// over now would leave a slot that nobody has: the lane asks again, as if it began.
+			e.answers[i].again = lookAgain
 		case t.early: // it is under way, whatever became of the endpoint
 			p.promote = append(p.promote, i)
 		case t.sent == nil && slot.DeliveryID != 0 && slot.LeaseSeconds > 0:

@@ -129,7 +129,7 @@ func (w *world) check(ctx context.Context, r *Report) error {
 	return w.recoveries(ctx, r)
 }
 
-const mostExamples = 5
+const mostExamples = 20
 
 type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
@@ -208,4 +208,12 @@ func (w *world) balance(ctx context.Context, r *Report) error {
 
 // leftSQL says what is left in the queue, in all kinds, and when it would be due.
 const leftSQL = `select format('%s %s %s due %s', count(*), kind, state, min(scheduled_at)) from postbus.river_job
-	where state not in ('completed', 'discarded', 'cancelled') group by kind, state`
+	where state not in ('completed', 'discarded', 'cancelled') group by kind, state
+	union all select format('slot %s of %s: job %s %s, delivery %s, lease until %s, touched %s', s.slot, p.description, s.job_id, j.state,
+		s.delivery_id, s.lease_until, s.touched_at)
+	from postbus.webhook_slots as s join postbus.webhook_endpoints as p on p.id = s.endpoint_id
+	left join postbus.river_job as j on j.id::text = s.job_id
+	union all select format('%s deliveries to %s due %s', count(*), p.description, min(d.next_attempt_at))
+	from postbus.webhook_deliveries as d join postbus.webhook_endpoints as p on p.id = d.endpoint_id
+	where d.state = 'pending' group by p.description
+	union all select format('it is %s', clock_timestamp())`

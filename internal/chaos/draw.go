@@ -36,7 +36,7 @@ func (r Report) picture() string {
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" font-family="sans-serif" font-size="11">
 <style>text{fill:#555}.process{fill:#c0504d}.network{fill:#4f81bd}.sink{fill:#9bbb59}.server{fill:#8064a2}.lost{opacity:.35}</style>
 <rect width="100%%" height="100%%" fill="#fff"/>
-<text x="10" y="16">seed %d: faults by kind, handled events per second and backlog over %s</text>
+<text x="10" y="16">seed %d: faults by kind (pale: until whom it hit had handled the next event), handled events per second and backlog, over %s</text>
 `, pictureWidth, top+2*graphHeight+90, r.Seed, whole.Round(time.Second))
 	for name, row := range rows {
 		fmt.Fprintf(&b, `<text x="10" y="%g">%s</text>`+"\n", 30+barHeight*float64(row)+11, html.EscapeString(name))
@@ -91,7 +91,11 @@ func line(name, colour string, top float64, points []point, x func(time.Duration
 	}
 	var path strings.Builder
 	for i, p := range points {
-		fmt.Fprintf(&path, "%c%.1f %.1f", "ML"[min(i, 1)], x(p.at), top+graphHeight*(1-p.y/most))
+		how := 'L'
+		if i == 0 || p.at-points[i-1].at > 3*time.Second { // nobody could look in between
+			how = 'M'
+		}
+		fmt.Fprintf(&path, "%c%.1f %.1f", how, x(p.at), top+graphHeight*(1-p.y/most))
 	}
 	return fmt.Sprintf(`<text x="10" y="%.1f">%s</text><text x="130" y="%.1f">%.0f</text><text x="130" y="%.1f">0</text><path d="%s" fill="none" stroke="%s" stroke-width="1.3"/>`+"\n",
 		top+graphHeight/2, name, top+10, most, top+graphHeight, path.String(), colour)

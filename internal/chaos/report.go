@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"text/tabwriter"
 	"time"
@@ -50,7 +51,7 @@ func (r Report) Require(t testing.TB) {
 	}
 	for _, f := range r.Findings {
 		if f.Count != 0 {
-			t.Errorf("%s: %d %s %v", f.Class, f.Count, f.What, f.Examples)
+			t.Errorf("%s: %d %s: %s", f.Class, f.Count, f.What, strings.Join(f.Examples, "; "))
 		}
 	}
 }
@@ -94,7 +95,11 @@ func (r Report) Print(to io.Writer) error {
 		fmt.Fprintf(out, "%s\t%d\t\n", class, r.sum(class))
 		for _, f := range r.Findings {
 			if f.Class == class && f.Count != 0 {
-				fmt.Fprintf(out, "  %d %s, such as %v\n", f.Count, f.What, f.Examples)
+				fmt.Fprintf(out, "  %d %s", f.Count, f.What)
+				if len(f.Examples) > 0 {
+					fmt.Fprintf(out, ", such as %s", strings.Join(f.Examples[:min(3, len(f.Examples))], "; "))
+				}
+				fmt.Fprintln(out)
 			}
 		}
 	}

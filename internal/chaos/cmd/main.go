@@ -22,6 +22,7 @@ func main() {
 	rate := flag.Int("rate", 0, "business transactions a second (default 40)")
 	dir := flag.String("dir", "", "where the report goes (default bin/chaos-SEED)")
 	clock := flag.Bool("clock", true, "build a program whose clock is off, too: the first time it takes a minute or two")
+	patience := flag.Duration("patience", 0, "how long the end may stand still (default 2m30s)")
 	verbose := flag.Bool("v", false, "tell of every fault")
 	flag.Parse()
 	if *verbose {
@@ -33,7 +34,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	r, err := chaos.Run(ctx, chaos.Config{
-		Duration: time.Duration(*minutes * float64(time.Minute)), Seed: *seed, Plant: *plant, Rate: *rate, Dir: *dir, Clock: *clock,
+		Duration: time.Duration(*minutes * float64(time.Minute)), Seed: *seed, Plant: *plant, Rate: *rate, Dir: *dir, Clock: *clock, Patience: *patience,
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
