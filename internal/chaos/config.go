@@ -27,7 +27,7 @@ type Config struct {
 	Patience time.Duration
 	// Binary is the program of the processes, which calls Child first. Defaults to this one.
 	Binary string
-	// Clock builds a second program whose clock can be off, for faults of the kind "clock". Without it there are none.
+	// Clock builds a second program whose clock can be off, for faults of the kind "clock". Without it, or with a Plant, there are none.
 	Clock bool
 	// Log is told how it goes. Defaults to slog.Default().
 	Log *slog.Logger
@@ -52,6 +52,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Patience == 0 {
 		c.Patience = 150 * time.Second
 	}
+	c.Clock = c.Clock && c.Plant == ""
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,14 +25,11 @@ type process struct {
 	cmd     *exec.Cmd // nil while it is not meant to run
 	stdin   *os.File
 	starts  int
-	crashes int // ended by itself in another way than by failing to start
+	crashes int // ended by a panic
 }
 
-// Exit statuses of a Go program that panicked, and of one in which the race detector found something.
-const (
-	panicked = 2
-	raced    = 66
-)
+// panicked is the exit status of a Go program that did.
+const panicked = 2
 
 func (p *process) start() error { return p.startAs(p.binary) }
 
@@ -91,7 +89,7 @@ func (p *process) watch(cmd *exec.Cmd, binary string, env []string) {
 func (p *process) ended(cmd *exec.Cmd) (byItself bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if code := cmd.ProcessState.ExitCode(); code == panicked || code == raced {
+	if cmd.ProcessState.ExitCode() == panicked {
 		p.crashes++
 	}
 	return p.cmd == cmd
@@ -107,6 +105,14 @@ func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 	_ = p.stdin.Close()
 	p.cmd = nil
+}
+
+// story is how often it was started, and how often it ended in a panic or the race detector found something in it.
+func (p *process) story() (starts, crashes int, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	said, err := os.ReadFile(p.out.Name())
+	return p.starts, p.crashes + bytes.Count(said, []byte("WARNING: DATA RACE")), err
 }
 
 func (p *process) signal(s syscall.Signal) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,7 +40,7 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 // live runs the world from its first to its last moment.
 func (w *world) live(ctx context.Context) (Report, error) {
 	r := Report{Seed: w.cfg.Seed, Plant: w.cfg.Plant, Duration: w.cfg.Duration, Buses: w.cfg.Buses}
-	for _, p := range append(w.buses[:len(w.buses):len(w.buses)], w.worker) {
+	for _, p := range w.processes() {
 		if err := p.start(); err != nil {
 			return r, err
 		}
@@ -65,13 +66,18 @@ func (w *world) live(ctx context.Context) (Report, error) {
 	r.Rested = time.Since(r.Began)
 	s.stop()
 	r.Samples = s.samples
-	for _, p := range append(w.buses[:len(w.buses):len(w.buses)], w.worker) {
+	for _, p := range w.processes() {
 		p.kill()
-		r.Restarts += p.starts - 1
-		r.Crashes += p.crashes
+		starts, crashes, err := p.story()
+		if err != nil {
+			return r, err
+		}
+		r.Restarts, r.Crashes = r.Restarts+starts-1, r.Crashes+crashes
 	}
 	return r, w.check(ctx, &r)
 }
+
+func (w *world) processes() []*process { return append(slices.Clone(w.buses), w.worker) }
 
 func (w *world) untilAlive(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
@@ -144,7 +150,7 @@ func (w *world) cease(ctx context.Context) error {
 	if err := w.insist(ctx, w.server.StartAgain); err != nil {
 		return fmt.Errorf("chaos: Postgres does not come back: %w", err)
 	}
-	for _, p := range append(w.buses[:len(w.buses):len(w.buses)], w.worker) {
+	for _, p := range w.processes() {
 		p.proxy.Heal()
 		p.proxy.DropNotifications(false)
 		if err := p.start(); err != nil {

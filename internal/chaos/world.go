@@ -17,6 +17,7 @@ import (
 	"github.com/postbus/postbus/events"
 	"github.com/postbus/postbus/internal/devpg"
 	"github.com/postbus/postbus/internal/faultproxy"
+	"github.com/postbus/postbus/pg"
 	"github.com/postbus/postbus/webhooks"
 )
 
@@ -242,11 +243,15 @@ func execOn(ctx context.Context, address, sql string) error {
 	return nil
 }
 
-// run runs one statement, or several, as superuser.
-func (w *world) run(ctx context.Context, sql string, args ...any) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+// run runs one statement, or several, as superuser. Where its connection was broken by a fault it takes another.
+func (w *world) run(ctx context.Context, sql string, args ...any) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	_, err := w.admin.Exec(ctx, sql, args...)
+	for range 3 {
+		if _, err = w.admin.Exec(ctx, sql, args...); err == nil || !pg.IsUnavailable(err) {
+			return err
+		}
+	}
 	return err
 }
 
