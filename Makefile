@@ -23,6 +23,7 @@ bench: install ## Measure, side by side with peers (QUICK=1 for a short run, FUL
 
 chaos: install ## Break everything around the bus for MINUTES (default 1) by the plan of SEED (default 1); PLANT=cursor|mark|rescue|drop|unlock must be found
 	@go run ./internal/chaos/cmd -minutes $(or $(MINUTES),1) -seed $(or $(SEED),1) -plant '$(PLANT)' $(ARGS)
+
 performance: install ## Measure beside what others would pick, and write docs/performance.md anew (QUICK=1 to see it run)
 	@cd bench && QUICK=$(QUICK) go run . -only '^(peers|growth|limit)_' -out ../docs/performance.json && go run . -out ../docs/performance.json -page ../docs/performance.md
 

@@ -86,9 +86,10 @@ func (w *world) load(ctx context.Context) error {
 	return err
 }
 
-// settleSQL makes the comparisons quick: copies what they read most, and tells the planner of what there is.
+// settleSQL makes the comparisons quick: copies what they read most, and tells the planner of what there is. Ids are compared as texts
+// too: without an index of them the planner, which guesses few jobs, goes through all events for each.
 const settleSQL = `create table app.outbox as select * from app.all_events;
-	create index on app.outbox (id); create index on app.outbox (subject); create index on app.sunk (event_id); create index on app.labels (event_id);
+	create index on app.outbox (id); create index on app.outbox ((id::text)); create index on app.outbox (subject); create index on app.sunk (event_id); create index on app.labels (event_id); create index on app.handled ((event_id::text), subscriber);
 	analyze`
 
 // balance asks the product's own account, and adds what the processes did.
