@@ -93,6 +93,7 @@ func (h *house) config() postbus.Config {
 		Periodics: []jobs.Periodic{{Name: "tidy", Every: time.Hour, Run: func(context.Context) error { return nil }}},
 		Webhooks: &webhooks.Config{
 			Keys: []string{testKey}, Allow: []string{"127.0.0.1"}, Schedule: slices.Repeat([]time.Duration{30 * time.Millisecond}, 2),
+			FailingWait: 30 * time.Millisecond, // else what is fanned out after a first failure waits for minutes
 		},
 	}
 }

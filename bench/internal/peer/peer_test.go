@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"sync"
@@ -27,6 +28,7 @@ func TestSystemsHandOverWhatWasCommitted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			t.Cleanup(func() { _ = server.Drop(context.Background(), db) }) // with its connections
 			const subscribers, events = 3, 20
 			instance, err := s.Open(t.Context(), db, subscribers)
 			if err != nil {
